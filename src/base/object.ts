@@ -30,6 +30,18 @@ export const lookupTable = <Entry>(entries: Readonly<Record<string, Entry>> = {}
 export const isOneOf = <Word extends string>(words: readonly Word[], text: string): text is Word =>
   (words as readonly string[]).includes(text);
 
+/** Groups the items by their keys, as `Map.groupBy` of Node 21 does. */
+export function groupBy<Item, Key>(items: Iterable<Item>, getKey: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = getKey(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}
+
 /** Returns a function that computes a value for an object on first use and caches it for the lifetime of the object. */
 export function memoize<Thing extends object, Made extends object>(make: (key: Thing) => Made): (key: Thing) => Made {
   const all = new WeakMap<Thing, Made>();

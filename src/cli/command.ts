@@ -1,12 +1,13 @@
 import type { Client } from "../client/client.ts";
 import type { BaseUrls, Credentials } from "../client/published.d.ts";
 import type { TypedFlag, TypedPositional } from "../derive/command-flags.ts";
-import type { CommandExample, CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
+import type { CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
 import type { Output } from "./output/output.ts";
 import type { CommandInput, CommandInputOf, InterpretedLine, WrittenDeclaration } from "./parse/declaration.ts";
 import type { GlobalOptions } from "./parse/globals.ts";
 import type { FailureKind } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
+import { type ExampleNotation, toExample } from "./process/shell-words.ts";
 import type { ShutdownController } from "./process/shutdown-controller.ts";
 
 /** Hand-written command: its declaration and its action. Its module imports no expensive module statically. */
@@ -33,7 +34,7 @@ interface TypedCommand<
 > extends Omit<Command, "flags" | "positionals" | "examples" | "run"> {
   readonly flags?: Flags;
   readonly positionals?: Positionals;
-  readonly examples?: readonly CommandExample[];
+  readonly examples?: readonly ExampleNotation[];
   readonly readsDerived?: { readonly flags?: DerivedFlags; readonly positionals?: DerivedPositionals };
   run(
     input: CommandInputOf<readonly [...Flags, ...DerivedFlags], readonly [...Positionals, ...DerivedPositionals]>,
@@ -50,7 +51,8 @@ export const defineCommand = <
   const DerivedPositionals extends readonly TypedPositional[] = readonly [],
 >(
   command: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
-): Command => ({ positionals: [], flags: [], examples: [], ...command }) as Command;
+): Command =>
+  ({ positionals: [], flags: [], ...command, examples: (command.examples ?? []).map(toExample) }) as Command;
 
 export interface CapturedRun {
   readonly exit: number;

@@ -3,7 +3,7 @@ import { commandGroups } from "./command-tree/groups.ts";
 import {
   groupNames,
   insertSeparator,
-  loadCommandWords,
+  loadCommands,
   loadDeclarations,
   loadParser,
   readLine,
@@ -79,12 +79,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-async function run(
-  argv: readonly string[],
-  host: Host,
-  shutdown: ShutdownController,
-  rest?: Uint8Array,
-): Promise<number> {
+async function run(argv: readonly string[], host: Host, shutdown: ShutdownController, rest?: Uint8Array) {
   const printAndSucceed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
   const page = rest ?? (await findRequestedPage(argv, host));
   if (page !== undefined) return printAndSucceed(page);
@@ -115,14 +110,14 @@ async function run(
 async function suggestName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
   const [, kind, unknownName = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
   if (kind === undefined || hint !== undefined) return undefined;
-  const [{ suggestCommand, suggestCommandsWithOption }, names] = await Promise.all([
-    import("./parse/suggestions.ts"),
-    groupNames(),
-  ]);
-  if (kind === "option")
-    return suggestCommandsWithOption(unknownName, (await Promise.all(names.map(loadDeclarations))).flat());
-  const commands = (await Promise.all(names.map(loadCommandWords))).flat();
-  return suggestCommand(words.slice(words.indexOf(unknownName)), commands);
+  const { suggestCommand, suggestCommandsWithOption } = await import("./parse/suggestions.ts");
+  const commands = (await Promise.all((await groupNames()).map(loadCommands))).flat();
+  return kind === "option"
+    ? suggestCommandsWithOption(
+        unknownName,
+        commands.map((command) => command.loadDeclaration()),
+      )
+    : suggestCommand(words.slice(words.indexOf(unknownName)), commands);
 }
 
 /** Finds output that needs no command: the version, a help page or completions. */
@@ -155,12 +150,7 @@ async function formatCompletions(words: readonly string[], host: Host): Promise<
   return escapePage(host, completions);
 }
 
-async function reportFailure(
-  errorExplanation: ErrorExplanation,
-  error: unknown,
-  argv: readonly string[],
-  host: Host,
-): Promise<number> {
+async function reportFailure(errorExplanation: ErrorExplanation, error: unknown, argv: readonly string[], host: Host) {
   const ownWords = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = errorExplanation;
   const explanation = redactExplanation({
@@ -185,13 +175,8 @@ async function reportFailure(
   return explanation.exitCode;
 }
 
-const createStdoutError = (cause: NodeJS.ErrnoException): CommandFailedError =>
-  new CommandFailedError(
-    "failed",
-    "output_lost",
-    `Failed to write to standard output: ${cause.code ?? cause.message}.`,
-    {
-      hint: "The output is lost, and the command may have taken effect. Check before you run it again.",
-      cause,
-    },
-  );
+function createStdoutError(cause: NodeJS.ErrnoException): CommandFailedError {
+  const message = `Failed to write to standard output: ${cause.code ?? cause.message}.`;
+  const hint = "The output is lost, and the command may have taken effect. Check before you run it again.";
+  return new CommandFailedError("failed", "output_lost", message, { hint, cause });
+}

@@ -1,3 +1,4 @@
+import { groupBy } from "../base/object.ts";
 import { listClaims } from "./replay/claims.ts";
 import type { FoundDifference } from "./replay/compare.ts";
 import type { ReplayedExchange } from "./replay/replay.ts";
@@ -106,14 +107,4 @@ function getVerdict(own: readonly ReplayedExchange[], found: readonly ReportedDi
   if (found.some(({ accepted }) => accepted === null)) return "refuted";
   const isCompared = found.length > 0 || own.some(({ incomparable }) => incomparable === undefined);
   return isCompared ? "confirmed" : "not comparable";
-}
-
-function groupBy<Item>(items: readonly Item[], getKey: (item: Item) => string): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const group = groups.get(getKey(item)) ?? [];
-    group.push(item);
-    groups.set(getKey(item), group);
-  }
-  return groups;
 }

@@ -155,7 +155,7 @@ describe("help example", () => {
       command.examples.flatMap(({ argv }) => {
         // Global flags can precede the command.
         const listed = { words: command.words, loadDeclaration: () => command };
-        const parser = new Parser([command.words[0]!], [listed], () => command);
+        const parser = new Parser([command.words[0]!], [listed]);
         try {
           const parsed = parser.parse(normalizeArgv(argv));
           const { positionals, flags, body } = findMissingInput(command, parsed!.input);

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { createOutput, type TableView } from "../../src/cli/output/output.ts";
-import { formatCsvLine, formatTable, formatTsvLine } from "../../src/cli/output/text.ts";
+import { stripStyles } from "../../src/cli/output/styled.ts";
+import { fitTable } from "../../src/cli/output/table.ts";
+import { formatCsvLine, formatTsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import { startCliEmulator } from "../support/cli/cli-emulator.ts";
@@ -131,18 +133,9 @@ describe("response layout", () => {
   });
 
   it("measures wide characters and escapes line breaks in a row", () => {
-    assert.deepEqual(
-      formatTable(
-        [
-          ["abc", "|"],
-          ["漢字", "|"],
-          ["e\u0301", "|"],
-          ["🎉", "|"],
-        ],
-        ["NAME", ""],
-      ),
-      ["NAME  ", "abc   |", "漢字  |", "e\u0301     |", "🎉    |"],
-    );
+    const rows = ["abc", "漢字", "e\u0301", "🎉"].map((name) => [name, "|"]);
+    const { lines } = fitTable(rows, { columns: ["name", ""], window: 80, isComplete: true });
+    assert.deepEqual(lines.map(stripStyles), ["NAME  ", "abc   |", "漢字  |", "e\u0301     |", "🎉    |"]);
     assert.equal(formatTsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
     assert.equal(formatCsvLine(["a,b", 'c"d', "e"]), '"a,b","c""d",e\r\n');
   });

@@ -129,7 +129,8 @@ describe("output files of the command line", () => {
     await writeOutput(host, "to-new", [Buffer.from("text")]);
     await symlink("config", join(cwd, "to-config"));
     const anything = () => undefined;
-    await changePrivateFile(join(cwd, "to-config"), anything, host, AbortSignal.timeout(60_000), () => ({ a: 1 }));
+    const context = { host, signal: AbortSignal.timeout(60_000) };
+    await changePrivateFile(context, join(cwd, "to-config"), anything, () => ({ a: 1 }));
     assert.deepEqual(await Promise.all(["to-old", "to-new", "to-config"].map((name) => readlink(join(cwd, name)))), [
       "old",
       "new",

@@ -3,7 +3,6 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
-import type { Client } from "../../client/client.ts";
 import { readVirtualTime } from "../../client/virtual-time.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { Context } from "../command.ts";
@@ -39,16 +38,14 @@ export interface Account {
   readonly revocation_url?: string | undefined;
 }
 
-export type Accounts = Readonly<Record<string, Account>>;
-
 interface TokenFile {
-  readonly accounts?: Accounts;
+  readonly accounts?: Readonly<Record<string, Account>>;
 }
 
 export const getTokensPath = ({ host: { env } }: Pick<Context, "host">): string =>
   join(getConfigFolder(env), "tokens.json");
 
-export async function readAccounts(context: Pick<Context, "host">): Promise<Accounts> {
+export async function readAccounts(context: Pick<Context, "host">): Promise<NonNullable<TokenFile["accounts"]>> {
   if (!hasConfigFolder(context.host.env)) return {};
   return (await readPrivateFile<TokenFile>(getTokensPath(context), checkAccounts))?.accounts ?? {};
 }
@@ -71,22 +68,17 @@ export async function changeAccount(
   address: string,
   change: (account: Account | undefined) => Account | undefined | Promise<Account | undefined>,
 ): Promise<Account | undefined> {
-  const { accounts } = await changePrivateFile<TokenFile>(
-    getTokensPath(context),
-    checkAccounts,
-    context.host,
-    context.signal,
-    async (content) => {
-      const accounts = content?.accounts ?? {};
-      const account = await change(Object.hasOwn(accounts, address) ? accounts[address] : undefined);
-      const otherAccounts = Object.entries(accounts).filter(([name]) => name !== address);
-      return {
-        ...content,
-        accounts: Object.fromEntries(account ? [...otherAccounts, [address, account]] : otherAccounts),
-      };
-    },
-  );
-  return accounts?.[address];
+  let account: Account | undefined;
+  await changePrivateFile<TokenFile>(context, getTokensPath(context), checkAccounts, async (content) => {
+    const accounts = content?.accounts ?? {};
+    account = await change(Object.hasOwn(accounts, address) ? accounts[address] : undefined);
+    const otherAccounts = Object.entries(accounts).filter(([name]) => name !== address);
+    return {
+      ...content,
+      accounts: Object.fromEntries(account ? [...otherAccounts, [address, account]] : otherAccounts),
+    };
+  });
+  return account;
 }
 
 /** Throws CommandFailedError before the user approves a device whose tokens cannot be stored. */
@@ -126,13 +118,7 @@ export async function resolveAccountAddress(issuer: string | undefined, context:
 const minRemainingMs = 30_000;
 
 /** Returns the part of an account that a token response provides (RFC 6749, 5.1). */
-export function toTokens(
-  { fields, headers }: OAuthResponse,
-  now: number,
-): Pick<
-  Account,
-  "access_token" | "token_type" | "scope" | "expires_at" | "virtual_time" | "refresh_token" | "id_token"
-> {
+export function toTokens({ fields, headers }: OAuthResponse, now: number) {
   const access = toNonEmptyString(fields.access_token);
   if (access === undefined) {
     throw new CommandFailedError("failed", "unreadable_response", "The server returned no access token.", {
@@ -141,14 +127,10 @@ export function toTokens(
   }
   const type = toNonEmptyString(fields.token_type) ?? "Bearer";
   if (type.toLowerCase() !== "bearer") {
-    throw new CommandFailedError(
-      "failed",
-      "unsupported_token",
-      "The server returned a token that is not a bearer token.",
-      {
-        hint: "Use an OAuth client that gets bearer tokens (RFC 6750).",
-      },
-    );
+    const message = "The server returned a token that is not a bearer token.";
+    throw new CommandFailedError("failed", "unsupported_token", message, {
+      hint: "Use an OAuth client that gets bearer tokens (RFC 6750).",
+    });
   }
   const seconds = toSeconds(fields.expires_in);
   const virtualTime = readVirtualTime(headers);
@@ -157,7 +139,7 @@ export function toTokens(
     token_type: type,
     scope: toNonEmptyString(fields.scope),
     expires_at: seconds === undefined ? undefined : toIsoSeconds((virtualTime ?? now) + seconds * 1_000),
-    virtual_time: virtualTime === undefined ? undefined : true,
+    virtual_time: virtualTime === undefined ? undefined : (true as const),
     refresh_token: toNonEmptyString(fields.refresh_token),
     id_token: toNonEmptyString(fields.id_token),
   };
@@ -184,7 +166,11 @@ export async function refreshAccount(context: Context, address: string, force = 
     if (isNew || (!force && !(await needsRefresh(now, address, context)))) return now;
     if (now.refresh_token === undefined)
       throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
-    const response = await redeemRefreshToken(await createOAuthClient(context), now, context.forceSignal);
+    const { refresh_token, client_id } = now;
+    const fields = { grant_type: "refresh_token", refresh_token, client_id };
+    // Ctrl-C does not abort this request at once, because a rotated token is lost without the response.
+    const client = await createOAuthClient(context);
+    const response = await postOAuth(client, now.refresh_url, "form", fields, context.forceSignal);
     if (response.error === "invalid_grant" || response.error === "invalid_token") {
       // The server would reject the same token again.
       rejectedRefresh = createSignInError(address, "The server no longer accepts the refresh token");
@@ -192,24 +178,14 @@ export async function refreshAccount(context: Context, address: string, force = 
     }
     if (response.status !== 200) throw createOAuthError("The refresh", response);
     const wall = context.host.wall.now();
-    const { scope, refresh_token, id_token, ...tokens } = toTokens(response, wall);
-    return {
-      ...now,
-      ...tokens,
-      // A refresh keeps the fields that its response omits (RFC 6749, 6).
-      scope: scope ?? now.scope,
-      refresh_token: refresh_token ?? now.refresh_token,
-      id_token: id_token ?? now.id_token,
-      refreshed_at: toIsoSeconds(wall),
-    };
+    const tokens = toTokens(response, wall);
+    // A refresh keeps the fields that its response omits (RFC 6749, 6).
+    const { scope = now.scope, refresh_token: next = refresh_token, id_token = now.id_token } = tokens;
+    return { ...now, ...tokens, scope, refresh_token: next, id_token, refreshed_at: toIsoSeconds(wall) };
   });
   if (rejectedRefresh) throw rejectedRefresh;
   return account!;
 }
-
-/** Ctrl-C does not abort this request at once, because a rotated token is lost without the response. */
-const redeemRefreshToken = (client: Client, { refresh_url, refresh_token, client_id }: Account, signal: AbortSignal) =>
-  postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, signal);
 
 /** Refreshes an expired token. Fails with exit code 4 if there is no sign-in at the address. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {

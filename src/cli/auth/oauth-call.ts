@@ -1,28 +1,19 @@
-import { toFields } from "../../base/object.ts";
+import { omitUndefined, toFields } from "../../base/object.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { parseJson } from "../../client/body.ts";
 import type { Client } from "../../client/client.ts";
-import { readBodyText as bodyText } from "../../client/response.ts";
+import { readBodyText } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { openClient } from "../connection/http.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError } from "../process/failure.ts";
 
-export interface OAuthResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Members of the JSON object in the body. Empty for any other body. */
-  readonly fields: Readonly<Record<string, unknown>>;
-  /** `error` of RFC 6749, 5.2, from any status, because servers differ (DECISIONS.md, P1). */
-  readonly error: string | undefined;
-}
+/** `fields` are the members of the JSON object in the body. They are empty for any other body. */
+export type OAuthResponse = Awaited<ReturnType<typeof readOAuthResponse>>;
 
-/** The client accepts any address and is closed at the end of the run. */
-export async function createOAuthClient({ host, globals, output, onEnd }: Context): Promise<Client> {
-  const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
-  onEnd(() => client.close());
-  return client;
-}
+/** The client accepts any address. */
+export const createOAuthClient = (context: Context): Promise<Client> =>
+  openClient(context, { baseUrls: {}, credentials: {} });
 
 /** Posts fields once, without retries. Throws NetworkError. Rejections are returned as responses. */
 export async function postOAuth(
@@ -32,22 +23,18 @@ export async function postOAuth(
   fields: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Promise<OAuthResponse> {
-  const definedFields = Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  const body =
+  const definedFields = omitUndefined(fields);
+  const [type, body] =
     encoding === "json"
-      ? JSON.stringify(Object.fromEntries(definedFields))
-      : String(new URLSearchParams(definedFields));
-  const type = encoding === "json" ? "application/json" : "application/x-www-form-urlencoded";
+      ? ["application/json", JSON.stringify(definedFields)]
+      : ["application/x-www-form-urlencoded", String(new URLSearchParams(definedFields))];
   const headers = { "content-type": type, accept: "application/json" };
   return readOAuthResponse(await client.exchange({ method: "POST", url, headers, body }, { signal, retries: 0 }));
 }
 
-async function readOAuthResponse({
-  status,
-  headers,
-  body,
-}: Awaited<ReturnType<Client["exchange"]>>): Promise<OAuthResponse> {
-  const fields = parseObject(await bodyText(body));
+async function readOAuthResponse({ status, headers, body }: Awaited<ReturnType<Client["exchange"]>>) {
+  const fields = parseObject(await readBodyText(body));
+  // Servers return `error` (RFC 6749, 5.2) with any status (DECISIONS.md, P1).
   return { status, headers, fields, error: toNonEmptyString(fields.error) };
 }
 

@@ -11,7 +11,7 @@ import { type ContentCheck, changePrivateFile, readPrivateFile } from "../connec
 import { bold } from "../output/styled.ts";
 import { getConfigFolder } from "../process/environment.ts";
 import { CommandFailedError } from "../process/failure.ts";
-import { findBrowserCommand, openBrowser } from "../prompt/browser.ts";
+import { findBrowserCommand, isWebAddress, openBrowser } from "../prompt/browser.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { type Account, changeAccount, requireWritableTokens, toTokens } from "./accounts.ts";
@@ -28,11 +28,6 @@ import {
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-interface SignInResult {
-  readonly address: string;
-  readonly account: Account;
-}
-
 export interface SignInRequest {
   readonly clientId: string;
   /** OAuth server. Undefined for the routing service. */
@@ -42,7 +37,7 @@ export interface SignInRequest {
 }
 
 /** Performs the whole device login: requests a code, shows it, waits, and stores the tokens. */
-export async function signIn(request: SignInRequest, context: Context): Promise<SignInResult> {
+export async function signIn(request: SignInRequest, context: Context) {
   const { pending, challenge } = await requestCode(request, context);
   await announceChallenge(challenge, context);
   const stopOffering = offerBrowser(challenge, request, context);
@@ -53,21 +48,15 @@ export async function signIn(request: SignInRequest, context: Context): Promise<
 /** Performs the first step: requests a code, shows it, and stores the input of the second step. */
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
   const { pending, challenge } = await requestCode(request, context);
-  const { host, signal } = context;
-  await changePrivateFile<PendingSignIn>(
-    getPendingPath(context),
-    () => undefined,
-    host,
-    signal,
-    () => pending,
-  );
+  const checkNothing = () => undefined;
+  await changePrivateFile<PendingSignIn>(context, getPendingPath(context), checkNothing, () => pending);
   await announceChallenge(challenge, context);
 }
 
 const finalErrors: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
 /** Performs the second step: waits for the approval, or checks once. Returns undefined before the decision. */
-export async function finishSignIn(context: Context, shouldWait: boolean): Promise<SignInResult | undefined> {
+export async function finishSignIn(context: Context, shouldWait: boolean) {
   const path = getPendingPath(context);
   const pending = await readPrivateFile<PendingSignIn>(path, checkPendingSignIn);
   if (!pending) {
@@ -86,14 +75,7 @@ export async function finishSignIn(context: Context, shouldWait: boolean): Promi
 }
 
 /** Device authorization response (RFC 8628, 3.2). `device_code` is a secret of the device. */
-interface DeviceChallenge {
-  readonly device_code: string;
-  readonly user_code: string;
-  readonly verification_uri: string;
-  readonly verification_uri_complete: string | undefined;
-  readonly expires_in: number;
-  readonly interval: number;
-}
+type DeviceChallenge = ReturnType<typeof parseChallenge>;
 
 /** Sign-in that was started without waiting. The file contains the device's secret, so only its owner can read it. */
 interface PendingSignIn {
@@ -131,7 +113,7 @@ async function requestCode({ clientId: client_id, issuer, scope }: SignInRequest
 const defaultIntervalSeconds = 5;
 
 /** Rejects addresses other than http(s), because a browser can open them. */
-function parseChallenge(response: OAuthResponse): DeviceChallenge {
+function parseChallenge(response: OAuthResponse) {
   if (!isSuccess(response)) throw createOAuthError("The request for a device code", response);
   const { fields } = response;
   const device_code = toNonEmptyString(fields.device_code);
@@ -157,8 +139,7 @@ const isSuccess = ({ status, error }: OAuthResponse): boolean => error === undef
 
 function parseWebAddress(value: unknown): string | undefined {
   const text = toNonEmptyString(value);
-  const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
-  return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
+  return text !== undefined && isWebAddress(text) ? new URL(text).href : undefined;
 }
 
 /** Programs read the challenge on standard output before the wait. Users read it on standard error. */
@@ -191,11 +172,7 @@ function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignIn
   return () => lines.close();
 }
 
-async function finishLogin(
-  pending: PendingSignIn,
-  context: Context,
-  shouldWait: boolean,
-): Promise<SignInResult | undefined> {
+async function finishLogin(pending: PendingSignIn, context: Context, shouldWait: boolean) {
   const { host, signal } = context;
   const { client_id, device_code, server } = pending;
   const client = await createOAuthClient(context);
@@ -223,10 +200,7 @@ async function finishLogin(
 const slowDownSeconds = 5;
 const maxBackoffSeconds = 60;
 
-/**
- * Polls until the user decides (RFC 8628, 3.4 and 3.5). The first poll follows one interval, and no poll follows the
- * expiry of the code.
- */
+/** Polls until the user decides (RFC 8628, 3.4, 3.5), first after one interval, and never after the code's expiry. */
 async function pollForTokens(
   { interval, expires_at }: PendingSignIn,
   poll: () => Promise<OAuthResponse>,

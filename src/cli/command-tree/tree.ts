@@ -12,14 +12,11 @@ export const groupNames = async (): Promise<readonly string[]> =>
     ...new Set([...Object.keys(commandGroups), ...(await (await import("./compose.ts")).listDerivedGroups())]),
   ];
 
-/** Loads the group that the words name. `adjust` maps the declaration before parsing. */
-export async function loadParser(
-  words: readonly string[],
-  adjust = (declaration: DeclaredCommand): DeclaredCommand => declaration,
-): Promise<Parser> {
+/** Loads the group that the words name. */
+export async function loadParser(words: readonly string[]): Promise<Parser> {
   const [{ Parser }, names] = await Promise.all([import("../parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
-  return new Parser(names, group === undefined ? [] : await loadCommands(group), adjust);
+  return new Parser(names, group === undefined ? [] : await loadCommands(group));
 }
 
 export async function insertSeparator(argv: readonly string[]): Promise<readonly string[]> {
@@ -37,9 +34,9 @@ export async function insertSeparator(argv: readonly string[]): Promise<readonly
 export async function readLine(argv: readonly string[]): Promise<InterpretedLine | undefined> {
   const line = normalizeArgv(await insertSeparator(argv));
   const { words } = locateCommand(line);
-  const parser = await loadParser(words, withTexts);
+  const parser = await loadParser(words);
   try {
-    return parser.isGroup(words) ? undefined : parser.parse(line);
+    return parser.isGroup(words) ? undefined : parser.parse(line, withTexts);
   } catch (error) {
     if (error instanceof UsageError) return undefined;
     throw error;
@@ -56,9 +53,6 @@ const withTexts = (declaration: DeclaredCommand): DeclaredCommand => ({
 
 export const loadDeclarations = async (group: string): Promise<readonly DeclaredCommand[]> =>
   (await loadCommands(group)).map((command) => command.loadDeclaration());
-
-export const loadCommandWords = async (group: string): Promise<readonly (readonly string[])[]> =>
-  (await loadCommands(group)).map(({ words }) => words);
 
 /** Loads the commands of a group. Each declaration is read on first use. */
 export const loadCommands = async (group: string): Promise<readonly ListedCommand[]> =>

@@ -5,10 +5,7 @@ type CommandLoader = () => Promise<{ readonly commands: readonly Command[] }>;
 
 const loadAppCommands: CommandLoader = () => import("../commands/apps.ts");
 
-/**
- * Modules of the hand-written commands, by group. A hand-written command replaces or extends the derived command with
- * its words.
- */
+/** Modules of hand-written commands by group. They replace or extend the derived commands with the same words. */
 export const writtenModules = lookupTable<readonly CommandLoader[]>({
   dev: [() => import("../commands/dev.ts")],
   run: [() => import("../commands/run.ts")],

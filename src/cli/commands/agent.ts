@@ -13,7 +13,6 @@ import { findLinkTargetOutside, makeFolder } from "../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 
 const defaultFolder = ".agents/skills";
 
@@ -28,8 +27,8 @@ const agentSetup = defineCommand({
     createSwitch("force", "Replace a file of other content"),
   ],
   examples: [
-    createExample("Write the skill for agents in this folder", "agent setup"),
-    createExample("Write the skill to another folder of skills", "agent setup --dir skills"),
+    ["Write the skill for agents in this folder", "agent setup"],
+    ["Write the skill to another folder of skills", "agent setup --dir skills"],
   ],
   async run(input, context) {
     const { host, output } = context;
@@ -227,7 +226,6 @@ function formatShellBlock(manifest: Manifest, lines: readonly string[], withSumm
   return `\`\`\`sh\n${shownLines.join("\n")}\n\`\`\``;
 }
 
-/** Finds the command of a line: the match with the most words. */
 function findCommand({ commands }: Manifest, line: string) {
   const matches = commands.filter(({ command }) => `${line} `.startsWith(`${command} `));
   if (matches.length === 0) throw new Error(`No command begins "${line}"`);

@@ -11,7 +11,6 @@ import { readInput } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
 import { maskUrlSecrets, redactHeader } from "../process/redact.ts";
-import { createExample } from "../process/shell-words.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -35,12 +34,12 @@ const api = defineCommand({
   ],
   flags,
   examples: [
-    createExample("Request a path that no command covers", "api GET '/api/v1/anything?email=jo@acme.example'"),
-    createExample(
+    ["Request a path that no command covers", "api GET '/api/v1/anything?email=jo@acme.example'"],
+    [
       "Send a body from a pipe",
       "api POST /router/v1/trial/signup --data -",
       '{"email":"ada@example.com","captcha":"pass"}',
-    ),
+    ],
   ],
   async run(input, context) {
     const path = `/${input.positionals.path.replace(/^\//, "")}`;

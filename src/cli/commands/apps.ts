@@ -11,7 +11,6 @@ import { readText } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 import { runDerivedCommand } from "../runtime/derived-command.ts";
 
 function defineChatACommand(verb: string, file: string, summary: string, positionals: readonly string[] = []): Command {
@@ -67,8 +66,8 @@ const chatBMessaging = defineCommand({
   readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
   flags: [createSecretFlag(appSecrets.chatB), createSwitch("mint", "Request a token from the running emulator")],
   examples: [
-    createExample("Use a token of the emulator's issuer", "chat-b messaging --file activity.json --mint"),
-    createExample("Use your own token", "chat-b messaging --file activity.json --token-file token.txt"),
+    ["Use a token of the emulator's issuer", "chat-b messaging --file activity.json --mint"],
+    ["Use your own token", "chat-b messaging --file activity.json --token-file token.txt"],
   ],
   async run(input, context, spec) {
     const mints = input.flags.mint === true;
@@ -169,9 +168,7 @@ const crmBOpen = defineCommand({
   readsDerived: { flags: [signedRequest] },
   bodyFrom: ["envelope", "consumer-secret-file"],
   flags: [createSecretFlag(consumerSecret), envelope],
-  examples: [
-    createExample("Sign an envelope", "crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret"),
-  ],
+  examples: [["Sign an envelope", "crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret"]],
   async run(input, context, spec) {
     const signed = await signEnvelope(input, context);
     const flags = signed === undefined ? input.flags : { ...input.flags, "signed-request": signed };
@@ -179,10 +176,7 @@ const crmBOpen = defineCommand({
   },
 });
 
-async function signEnvelope(
-  input: CommandInputOf<readonly [typeof envelope, typeof signedRequest]>,
-  context: Context,
-): Promise<string | undefined> {
+async function signEnvelope(input: CommandInputOf<readonly [typeof envelope, typeof signedRequest]>, context: Context) {
   const { envelope } = input.flags;
   if (input.flags["signed-request"] !== undefined) {
     if (envelope === undefined) return undefined;
@@ -191,10 +185,8 @@ async function signEnvelope(
   const secret = await readAppSecret(consumerSecret, input, context);
   if (secret === undefined) {
     if (envelope === undefined) return undefined;
-    throw new InputRequiredError(
-      consumerSecret.flag,
-      `--${consumerSecret.flag} is required, or the secret in ${consumerSecret.env}`,
-    );
+    const { flag, env } = consumerSecret;
+    throw new InputRequiredError(flag, `--${flag} is required, or the secret in ${env}`);
   }
   const text =
     envelope === undefined
@@ -218,10 +210,7 @@ const billingEvent = defineCommand({
   extendsDerived: true,
   flags: [username, createSecretFlag(password)],
   examples: [
-    createExample(
-      "Send an event from a file",
-      "billing event --data event.json --username billing --password-file billing.secret",
-    ),
+    ["Send an event from a file", "billing event --data event.json --username billing --password-file billing.secret"],
   ],
   async run(input, context, spec) {
     const basic = await resolveBasicAuth(input, context);

@@ -1,6 +1,5 @@
 import { script } from "@bomb.sh/tab";
 import { type Command, defineCommand } from "../command.ts";
-import { createExample } from "../process/shell-words.ts";
 
 export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
@@ -13,10 +12,10 @@ const completion = defineCommand({
     'Completes commands, options, values, fields and profiles. It sends no requests. Save the script as a file, which is faster than running svc in each shell. Create its folder first (mkdir -p). bash needs the package bash-completion; without it, source the file in ~/.bashrc. If svc is installed in projects only, define a function: svc() { npx svc "$@"; } in bash and zsh, function svc; npx svc $argv; end in fish, function svc { npx svc @args } in PowerShell. Do not use an alias: zsh would complete npx.',
   positionals: [{ name: "shell", description: "Your shell", choices: shells }],
   examples: [
-    createExample("bash: save it as ~/.local/share/bash-completion/completions/svc", "completion bash"),
-    createExample("zsh: save it as _svc in a folder of $fpath, before compinit", "completion zsh"),
-    createExample("fish: save it as ~/.config/fish/completions/svc.fish", "completion fish"),
-    createExample("PowerShell: save it as a file, and run that in $PROFILE", "completion powershell"),
+    ["bash: save it as ~/.local/share/bash-completion/completions/svc", "completion bash"],
+    ["zsh: save it as _svc in a folder of $fpath, before compinit", "completion zsh"],
+    ["fish: save it as ~/.config/fish/completions/svc.fish", "completion fish"],
+    ["PowerShell: save it as a file, and run that in $PROFILE", "completion powershell"],
   ],
   async run(input, { output }) {
     await output.printContent([Buffer.from(createCompletionScript(input.positionals.shell))]);
@@ -94,10 +93,7 @@ __svc_complete() {
 complete -F __svc_complete svc ${otherName}
 `;
 
-/**
- * The script of the library is not used. It evaluates the string before the last "=", so that Tab would run the content
- * of `$(…)`.
- */
+/** The library's script is not used: it evaluates the text before the last "=", so Tab would run `$(…)` in it. */
 const zsh = `#compdef svc ${otherName}
 compdef _svc svc ${otherName}
 # zsh completion for svc

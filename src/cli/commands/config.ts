@@ -15,7 +15,6 @@ import { readVariable, resolveServiceSettings } from "../connection/resolve-sett
 import { readText } from "../parse/body.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 import { canPrompt, confirmYes } from "../prompt/confirm.ts";
 
 const configGet = defineCommand({
@@ -24,7 +23,7 @@ const configGet = defineCommand({
   summary: "Show one setting",
   description: "Exits 5 if it is not set. Secrets are not shown.",
   positionals: [{ name: "key", description: "Setting, such as router_url" }],
-  examples: [createExample("Show the address of the routing service", "config get router_url")],
+  examples: [["Show the address of the routing service", "config get router_url"]],
   async run(input, context) {
     const key = input.positionals.key;
     const effectiveSetting = (await listEffectiveSettings(context)).find((setting) => setting.key === key);
@@ -50,8 +49,8 @@ const configList = defineCommand({
     "Options override the environment, and the environment overrides the profile. A profile of --profile overrides the environment. Secrets are never shown.",
   flags: [createSwitch("show-origin", "Show where each value comes from")],
   examples: [
-    createExample("Show the origin of each value", "config list --show-origin"),
-    createExample("Show the settings of another profile", "config list --profile staging"),
+    ["Show the origin of each value", "config list --show-origin"],
+    ["Show the settings of another profile", "config list --profile staging"],
   ],
   async run(input, context) {
     const settings = await listEffectiveSettings(context);
@@ -75,7 +74,7 @@ const configProfiles = defineCommand({
   words: ["config", "profiles"],
   sendsNothing: true,
   summary: "List the profiles",
-  examples: [createExample("List the names for a script", "config profiles --format tsv --fields name")],
+  examples: [["List the names for a script", "config profiles --format tsv --fields name"]],
   async run(_input, context) {
     const { current, profiles } = await readProfiles(context.host.env);
     const rows = Object.entries(profiles).map(([name, profile]) => ({
@@ -101,7 +100,7 @@ const configRemove = defineCommand({
   prints: "text",
   summary: "Remove a profile with its credentials",
   positionals: [{ name: "profile", description: "Name of the profile" }],
-  examples: [createExample("Remove a profile without a prompt", "config remove staging --yes")],
+  examples: [["Remove a profile without a prompt", "config remove staging --yes"]],
   async run(input, context) {
     const name = input.positionals.profile;
     await requireKnownProfile(context, name);
@@ -124,12 +123,9 @@ const configSet = defineCommand({
   ],
   flags: [createTextFlag("secret-file", "FILE|-", "File with the secret, or - for standard input")],
   examples: [
-    createExample(
-      "Set the routing service of a profile",
-      "config set router_url https://router.example.com --profile staging",
-    ),
-    createExample("Set a secret from a file", "config set client_secret --secret-file secret.txt"),
-    createExample("Type the key of a cluster", "config set cluster_keys.eu-1"),
+    ["Set the routing service of a profile", "config set router_url https://router.example.com --profile staging"],
+    ["Set a secret from a file", "config set client_secret --secret-file secret.txt"],
+    ["Type the key of a cluster", "config set cluster_keys.eu-1"],
   ],
   async run(input, context) {
     const setting = findProfileSetting(input.positionals.key);
@@ -181,7 +177,7 @@ const configUnset = defineCommand({
   prints: "text",
   summary: "Remove a setting from a profile",
   positionals: [{ name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" }],
-  examples: [createExample("Remove a secret", "config unset client_secret")],
+  examples: [["Remove a secret", "config unset client_secret"]],
   async run(input, context) {
     const { key } = findProfileSetting(input.positionals.key);
     const { name } = await changeProfile(context, (profile) => setProfileSetting(profile, key, undefined), {
@@ -197,7 +193,7 @@ const configUse = defineCommand({
   prints: "text",
   summary: "Select the profile of later commands",
   positionals: [{ name: "profile", description: "Name of the profile" }],
-  examples: [createExample("Use staging from now on", "config use staging")],
+  examples: [["Use staging from now on", "config use staging"]],
   async run(input, context) {
     const name = input.positionals.profile;
     await useProfile(context, name);

@@ -1,16 +1,14 @@
-import { activities as allActivities } from "../../api/activities.ts";
 import { createIntegerFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
+import { formatTargetFlags } from "../parse/argv.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 import { openSessionReceiver } from "./dev/receive.ts";
 import { SessionScreen } from "./dev/screen.ts";
 import { DevSession } from "./dev/session.ts";
 import { createFolderContext, formatReadyLines, startOrJoinEmulator, toReadyDocument } from "./dev/start.ts";
-import { forwardingFlags, parseHeader, parseReceiverUrl } from "./webhooks/forwarding.ts";
-import { parseActivities } from "./webhooks/registration.ts";
+import { forwardingFlags, readForwardingFlags } from "./webhooks/forwarding.ts";
 
 const flags = [
   ...forwardingFlags,
@@ -27,9 +25,9 @@ const dev = defineCommand({
     "Starts the emulator of this folder or joins a running one, creates a webhook, verifies each delivery and forwards it to your app. Shows each request and each delivery with the response of your app, and below them the virtual time, what is due next, and failing webhooks. Press a key to create, send or sign a contract, resend a delivery, add a fault or advance the clock. Press ? to list the keys. Each key prints its equivalent command. Reports when your app is down, a webhook is disabled or the emulator has ended, and continues afterwards. In a pipe and with --json, no keys are read. With --json, each event is a line of JSON, the first of which is ready.",
   flags,
   examples: [
-    createExample("Forward webhooks to an app on port 3000", "dev --forward-to 3000"),
-    createExample("Show webhooks without an app", "dev"),
-    createExample("Print JSON for a script", "dev --forward-to localhost:3000/hooks --json"),
+    ["Forward webhooks to an app on port 3000", "dev --forward-to 3000"],
+    ["Show webhooks without an app", "dev"],
+    ["Print JSON for a script", "dev --forward-to localhost:3000/hooks --json"],
   ],
   async run(input, context) {
     const plan = createPlan(input, context);
@@ -40,8 +38,7 @@ const dev = defineCommand({
     const screenContext = createFolderContext(context, { ...output, warn: (line) => screen.showNotice(line) });
     const emulator = await startOrJoinEmulator(plan.port, screenContext);
     const session = new DevSession({ ...plan, isInteractive }, screenContext, screen);
-    const onDelivery = (delivery: Parameters<typeof session.onDelivery>[0]) => session.onDelivery(delivery);
-    const receiver = await openSessionReceiver({ ...plan, onDelivery }, screenContext);
+    const receiver = await openSessionReceiver(plan, (delivery) => session.onDelivery(delivery), screenContext);
     await session.subscribe(receiver);
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
     if (isTable) await screen.print(...formatReadyLines(ready, isInteractive, host));
@@ -49,27 +46,15 @@ const dev = defineCommand({
     if (!isInteractive) await output.note("Press Ctrl-C to stop");
     await session.run();
     context.signal.throwIfAborted();
-    return undefined;
   },
 });
 
 function createPlan({ flags: flagValues }: CommandInputOf<typeof flags>, { globals }: Context) {
-  for (const [flag, value] of [
-    ["--base-url", globals.baseUrl],
-    ["--profile", globals.profile],
-    ["--emulator", globals.emulator || undefined],
-  ] as const) {
-    if (value !== undefined) {
-      throw new UsageError(`${flag} cannot be used with svc dev, which uses the emulator of this folder`);
-    }
+  const [flag] = formatTargetFlags(globals);
+  if (flag !== undefined) {
+    throw new UsageError(`${flag} cannot be used with svc dev, which uses the emulator of this folder`);
   }
-  const forwardTo = flagValues["forward-to"];
-  return {
-    forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
-    extraHeaders: Object.fromEntries((flagValues.header ?? []).map(parseHeader)),
-    activities: parseActivities(flagValues.activities) ?? allActivities,
-    port: flagValues.port,
-  };
+  return { ...readForwardingFlags(flagValues), port: flagValues.port };
 }
 
 export const commands: readonly Command[] = [dev];

@@ -1,5 +1,4 @@
 import { type Command, defineCommand } from "../command.ts";
-import { createExample } from "../process/shell-words.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { checkEnvironment, checkMachine } from "./doctor/machine.ts";
 import { checkServices } from "./doctor/services.ts";
@@ -7,16 +6,12 @@ import { checkServices } from "./doctor/services.ts";
 const doctor = defineCommand({
   words: ["doctor"],
   summary: "Diagnose why commands do not work here",
-  description: [
-    "Checks versions, configuration files and their permissions, the profile, whether the services respond (through the",
-    "configured proxies) and accept the credentials, clocks, sign-ins, and the emulator of this folder: scripted faults,",
-    "and webhooks that are disabled or not allowed. It changes nothing. The exit code is that of the first failed check:",
-    "75 for an unreachable service, 4 for credentials, 2 for settings.",
-  ].join(" "),
+  description:
+    "Checks versions, configuration files and their permissions, the profile, whether the services respond (through the configured proxies) and accept the credentials, clocks, sign-ins, and the emulator of this folder: scripted faults, and webhooks that are disabled or not allowed. It changes nothing. The exit code is that of the first failed check: 75 for an unreachable service, 4 for credentials, 2 for settings.",
   examples: [
-    createExample("Check this machine and the services", "doctor"),
-    createExample("Print JSON for a bug report", "doctor --json"),
-    createExample("Check the services of another profile", "doctor --profile staging"),
+    ["Check this machine and the services", "doctor"],
+    ["Print JSON for a bug report", "doctor --json"],
+    ["Check the services of another profile", "doctor --profile staging"],
   ],
   async run(_input, context) {
     const { output } = context;

@@ -6,7 +6,6 @@ import { type Command, defineCommand } from "../command.ts";
 import { findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { checkOutputFile, getDocumentBytes, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 
 const filesDownload = defineCommand({
   words: ["files", "download"],
@@ -14,7 +13,7 @@ const filesDownload = defineCommand({
   summary: "Download a file from its signed URL",
   positionals: [{ name: "file_id", description: "file_id of the upload" }],
   flags: [createTextFlag("output", "FILE", "Write to this file (default: standard output)", { short: "o" })],
-  examples: [createExample("Save the file", "files download 4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10 -o msa.pdf")],
+  examples: [["Save the file", "files download 4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10 -o msa.pdf"]],
   async run(input, context) {
     const file = input.flags.output;
     rejectBytesOnTerminal(context.host, file);
@@ -22,16 +21,11 @@ const filesDownload = defineCommand({
     if (isFile) await checkOutputFile(context.host, file, "--output");
     const client = await context.client("contracts");
     const { signed_url: url } = await client.call(showFile, { params: { file_id: input.positionals.file_id } });
-    const content = getDocumentBytes(await client.send(CheckedCall.check(getObject), { url }), {
-      mayBeEmpty: true,
-    });
-    if (!isFile) {
-      await context.output.printContent(content);
-      return undefined;
-    }
+    const response = await client.send(CheckedCall.check(getObject), { url });
+    const content = getDocumentBytes(response, { mayBeEmpty: true });
+    if (!isFile) return context.output.printContent(content);
     await writeOutput(context.host, file, content);
     await context.output.note(`Wrote ${file}`);
-    return undefined;
   },
 });
 
@@ -55,9 +49,9 @@ const filesUpload = defineCommand({
     createSwitch("dry-run", "Check the files without uploading them", { short: "n" }),
   ],
   examples: [
-    createExample("Upload two files", "files upload msa.pdf annex.docx"),
-    createExample("Upload from a pipe", "files upload - --filename msa.pdf", "%PDF-1.7"),
-    createExample("Print only the IDs", "files upload msa.pdf --json=file_id"),
+    ["Upload two files", "files upload msa.pdf annex.docx"],
+    ["Upload from a pipe", "files upload - --filename msa.pdf", "%PDF-1.7"],
+    ["Print only the IDs", "files upload msa.pdf --json=file_id"],
   ],
   async run(input, context) {
     const paths = input.positionals.path;
@@ -67,18 +61,14 @@ const filesUpload = defineCommand({
     if (paths.filter((path) => path === "-").length > 1) throw new UsageError("<path> cannot be - more than once");
     const files = await findUploadCandidates(context, paths, "<path>", { contentType, filename, acceptsStdin: true });
     if (input.flags["dry-run"]) {
-      const plan = files.map(({ filename, path, bytes, contentType }) => ({
-        filename,
-        path,
-        bytes,
-        content_type: contentType,
-      }));
+      const plan = files.map(({ filename, path, bytes, contentType: content_type }) => {
+        return { filename, path, bytes, content_type };
+      });
       await context.output.show(plan, { fields: fields.slice(1) });
       await context.output.note("Dry run: nothing was sent");
       return undefined;
     }
     await context.output.show(await uploadFiles(context, files), { fields, columns: ["file_id", "filename", "bytes"] });
-    return undefined;
   },
 });
 

@@ -4,7 +4,6 @@ import { createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { describeCompletedUploads, findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { PartialFailureError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 import { prepareRequest } from "../runtime/derived-command.ts";
 
 const intakeCreate = defineCommand({
@@ -13,10 +12,10 @@ const intakeCreate = defineCommand({
   extendsDerived: true,
   flags: [createTextFlag("file", "PATH", "Upload and attach this file", { repeatable: true })],
   examples: [
-    createExample(
+    [
       "Create a request with two files",
       "intake create --title 'Review the MSA' --workflow-id 201 --file msa.pdf --file annex.pdf",
-    ),
+    ],
   ],
   async run(input, context, spec) {
     const files = await findUploadCandidates(context, input.flags.file ?? [], "--file");
@@ -39,7 +38,6 @@ const intakeCreate = defineCommand({
         hint: "To use the uploaded files without another upload, use --file-ids.",
       });
     });
-    return undefined;
   },
 });
 

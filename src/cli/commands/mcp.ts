@@ -1,7 +1,6 @@
 import { createSwitch } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 import { serveTools } from "./mcp/server.ts";
 
 const mcp = defineCommand({
@@ -12,8 +11,8 @@ const mcp = defineCommand({
     "Serves at most ten tools on standard input and output, until standard input ends. Each tool runs commands and returns their --json output, with secrets hidden. Tools only read unless --allow-writes is given. An agent cannot choose the service: --base-url, --profile and --emulator belong to this command.",
   flags: [createSwitch("allow-writes", "Let tools change contracts, webhooks, time and state")],
   examples: [
-    createExample("Start a read-only server for an agent", "mcp"),
-    createExample("Start a server that may change an emulator", "mcp --allow-writes"),
+    ["Start a read-only server for an agent", "mcp"],
+    ["Start a server that may change an emulator", "mcp --allow-writes"],
   ],
   async run(input, context) {
     if (context.host.stdin.isTTY === true) {
@@ -22,7 +21,6 @@ const mcp = defineCommand({
       });
     }
     await serveTools(context, { allowWrites: input.flags["allow-writes"] === true });
-    return undefined;
   },
 });
 

@@ -5,7 +5,6 @@ import { buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/observations.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { resolveServiceSettings } from "../connection/resolve-settings.ts";
-import { createExample } from "../process/shell-words.ts";
 import { toUsageError } from "./verify/open-recorder.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
@@ -19,8 +18,8 @@ const openapi = defineCommand({
   positionals: [{ name: "service", description: "Service of the document", choices: services }],
   flags: [createTextFlag("observed", "FOLDER", "Mark the observations of this svc verify corpus")],
   examples: [
-    createExample("Print the document for a code generator", "openapi contracts"),
-    createExample("Include the observations of a corpus", "openapi contracts --observed corpus"),
+    ["Print the document for a code generator", "openapi contracts"],
+    ["Include the observations of a corpus", "openapi contracts --observed corpus"],
   ],
   async run(input, context) {
     const { globals, host, output } = context;
@@ -32,7 +31,6 @@ const openapi = defineCommand({
       observed === undefined ? declaredDocument : await annotateDocument(declaredDocument, observed, context);
     const server = await findServer(service, { globals, host });
     await output.printDocument(server === undefined ? document : { ...document, servers: [server] }, 2);
-    return undefined;
   },
 });
 

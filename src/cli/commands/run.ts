@@ -2,11 +2,9 @@ import { stat } from "node:fs/promises";
 import { createIntegerFlag, createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile } from "../output/file.ts";
-import { readSeedDocument } from "../parse/body.ts";
+import { isSeedFile, readSeedDocument } from "../parse/body.ts";
 import { UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 import { confirmYes } from "../prompt/confirm.ts";
-import { isSeedFile } from "./run/environment.ts";
 import { recordStory } from "./run/record.ts";
 import { runFiles, watchFiles } from "./run/runner.ts";
 import { createScenarioSchema } from "./run/schema.ts";
@@ -14,12 +12,8 @@ import { createScenarioSchema } from "./run/schema.ts";
 const run = defineCommand({
   words: ["run"],
   summary: "Run each scenario file on its own emulator",
-  description: [
-    "A scenario is a YAML file of steps: calls of operations, command lines, clock advances, people who sign,",
-    "scripted faults and receivers of webhooks, each with its expected result. Every file runs on its own emulator,",
-    "in memory. No environment variables are set for a program at the URL of a receiver. Start it with the signing key of",
-    "svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY. The exit code is 1 if a scenario fails, and 2 if a file is invalid, which is checked before anything runs.",
-  ].join(" "),
+  description:
+    "A scenario is a YAML file of steps: calls of operations, command lines, clock advances, people who sign, scripted faults and receivers of webhooks, each with its expected result. Every file runs on its own emulator, in memory. No environment variables are set for a program at the URL of a receiver. Start it with the signing key of svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY. The exit code is 1 if a scenario fails, and 2 if a file is invalid, which is checked before anything runs.",
   positionals: [{ name: "file", description: "Scenario file", variadic: true, optional: true }],
   flags: [
     createTextFlag("report", "FILE", "Write the results as JUnit XML"),
@@ -40,10 +34,10 @@ const run = defineCommand({
     createSwitch("schema", "Print the JSON Schema of scenario files"),
   ],
   examples: [
-    createExample("Run the scenarios of a project in CI", "run story.yaml --report junit.xml"),
-    createExample("Write what is seen into the expectations", "run story.yaml --update"),
-    createExample("Make a scenario of what just happened", "run --record story.yaml"),
-    createExample("Print the JSON Schema for an editor", "run --schema"),
+    ["Run the scenarios of a project in CI", "run story.yaml --report junit.xml"],
+    ["Write what is seen into the expectations", "run story.yaml --update"],
+    ["Make a scenario of what just happened", "run --record story.yaml"],
+    ["Print the JSON Schema for an editor", "run --schema"],
   ],
   async run({ positionals, flags }, context) {
     const { output, host } = context;

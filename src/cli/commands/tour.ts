@@ -3,9 +3,8 @@ import { specifiedOutageMs } from "../../api/webhook-retries.ts";
 import { tryParseJson } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
-import { formatTable } from "../output/text.ts";
-import { createExample } from "../process/shell-words.ts";
+import { bold, cyan, green, red, type StyledLine } from "../output/styled.ts";
+import { fitTable } from "../output/table.ts";
 import { withScenarioEnvironment } from "./run/environment.ts";
 import { runScenario, type StepResult } from "./run/run-scenario.ts";
 import { parseScenario } from "./run/scenario-file.ts";
@@ -15,7 +14,7 @@ const tour = defineCommand({
   summary: "Run a 15-step tour on an in-process emulator",
   description:
     "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Each step runs a command and checks its result. Nothing is left behind.",
-  examples: [createExample("Run the tour", "tour")],
+  examples: [["Run the tour", "tour"]],
   async run(_input, context) {
     const { output, host } = context;
     const startedAt = host.wall.monotonicNow();
@@ -38,15 +37,9 @@ const tour = defineCommand({
 
 type Step = ReturnType<typeof toStep>;
 type TimelineRow = ReturnType<typeof parseTimeline>[number];
+type TourResult = Awaited<ReturnType<typeof runTour>>;
 
-interface TourResult {
-  readonly steps: readonly Step[];
-  readonly timeline: readonly TimelineRow[];
-  readonly problem: string | undefined;
-}
-
-/** Runs the scenario of the tour. */
-async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
+async function runTour(context: Context, onStep: (step: Step) => Promise<void>) {
   const parsed = parseScenario("tour.yaml", await readTour());
   const steps: Step[] = [];
   const { steps: all } = await withScenarioEnvironment(parsed, context, (environment) =>
@@ -114,8 +107,9 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): St
 
 function formatTimeline(timeline: readonly TimelineRow[]): StyledLine[] {
   const rows = timeline.map(({ attempt, at, minutes, outcome }) => [String(attempt), at, `+${minutes} min`, outcome]);
-  const [heading, ...lines] = formatTable(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"]);
-  return [["   ", dim(heading!)], ...lines.map((line) => `   ${line}`)];
+  const columns = ["attempt", "virtual_time", "after", "outcome"];
+  const { lines } = fitTable(rows, { columns, window: Number.POSITIVE_INFINITY, isComplete: true });
+  return lines.map((line) => ["   ", ...[line].flat()]);
 }
 
 export const commands: readonly Command[] = [tour];

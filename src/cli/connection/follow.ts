@@ -49,10 +49,7 @@ export async function followStream<O extends Operation>(
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
 
-/**
- * Repeats a request at growing intervals of wall-clock time until it gets a response. Fails with exit code 75 after the
- * timeout.
- */
+/** Repeats a request at growing intervals of wall-clock time. Fails with exit code 75 after the timeout. */
 export async function pollUntil<T>(
   { host: { wall }, signal }: Context,
   timeoutMs: number,

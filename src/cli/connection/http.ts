@@ -9,10 +9,10 @@ import {
 } from "../../base/otel.ts";
 import type { CheckedCall } from "../../client/checked-call.ts";
 import { type Client, createClient, type ExchangeObserver } from "../../client/client.ts";
-import type { BaseUrls, Credentials } from "../../client/published.d.ts";
+import type { Credentials } from "../../client/published.d.ts";
 import { buildRequest } from "../../client/request.ts";
 import type { Transport, TransportOptions } from "../../client/transport.ts";
-import type { Context } from "../command.ts";
+import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
 import type { Host } from "../process/host.ts";
@@ -25,21 +25,16 @@ import {
   rememberSentSecrets,
 } from "../process/redact.ts";
 
-export async function openClient(options: {
-  host: Host;
-  globals: GlobalOptions;
-  output: Output;
-  baseUrls: BaseUrls;
-  credentials: Credentials;
-  connections?: number | undefined;
-  signal?: AbortSignal;
-}): Promise<Client> {
-  const { host, globals, output, baseUrls, credentials, signal } = options;
-  const transport = await openTransport(host, globals, options.connections);
-  return createClient({
+/** Creates a client that is closed at the end of the run. */
+export async function openClient(
+  { host, globals, output, onEnd }: Pick<Context, "host" | "globals" | "output" | "onEnd">,
+  { baseUrls, credentials }: Pick<ServiceTarget, "baseUrls" | "credentials">,
+  { connections, signal }: { readonly connections?: number | undefined; readonly signal?: AbortSignal } = {},
+): Promise<Client> {
+  const client = createClient({
     baseUrls,
     credentials,
-    transport,
+    transport: await openTransport(host, globals, connections),
     tracing: createTraceHeaders(host.env),
     readable: true,
     wall: host.wall,
@@ -49,6 +44,8 @@ export async function openClient(options: {
     retries: globals.retries,
     maxWaitMs: globals.maxWaitMs,
   });
+  onEnd(() => client.close());
+  return client;
 }
 
 export async function openTransport(
@@ -56,7 +53,8 @@ export async function openTransport(
   { timeoutMs, maxResponseBytes }: Pick<GlobalOptions, "timeoutMs" | "maxResponseBytes">,
   connections?: number,
 ): Promise<Transport> {
-  const findProxy = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
+  const usesProxy = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));
+  const findProxy = usesProxy ? (await import("./proxies.ts")).readProxies(env) : undefined;
   return openDirectTransport({ findProxy, connections, connectTimeoutMs: timeoutMs, maxResponseBytes });
 }
 
@@ -83,9 +81,6 @@ const disableWasmOptimization = (transport: Transport): Transport => ({
     }
   },
 });
-
-const usesProxy = (env: Host["env"]): boolean =>
-  ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));
 
 /** Plans end up in logs of pipelines, so credentials and declared secrets are masked. */
 export async function printPlan(
@@ -175,23 +170,21 @@ function formatBodyLine(text: string): string {
   return body === undefined ? `[${Buffer.byteLength(text)} bytes]` : JSON.stringify(redactBody(body));
 }
 
-/** Variables for traces (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
-const traceVariables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
-
-export const readParentContext = (env: OtelEnvironment): TraceContext | undefined =>
-  readTraceparent(env[traceVariables.traceparent]);
+/** Variables of OpenTelemetry: "Environment Variables as Context Propagation Carriers". */
+export const readParentContext = ({ TRACEPARENT }: OtelEnvironment): TraceContext | undefined =>
+  readTraceparent(TRACEPARENT);
 
 /** The trace state has no meaning without its parent (W3C Trace Context, 3.3). */
 const readTraceState = (env: OtelEnvironment): string | undefined =>
-  readParentContext(env) && readTracestate(env[traceVariables.tracestate]);
+  readParentContext(env) && readTracestate(env.TRACESTATE);
 
 export const buildChildVariables = (env: OtelEnvironment, traceparent: string): OtelEnvironment => ({
-  [traceVariables.traceparent]: traceparent,
-  [traceVariables.tracestate]: readTraceState(env),
+  TRACEPARENT: traceparent,
+  TRACESTATE: readTraceState(env),
 });
 
 function createTraceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
-  const traceparent = env[traceVariables.traceparent];
+  const { TRACEPARENT: traceparent } = env;
   if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;
   const tracestate = readTraceState(env);
   return { traceparent, ...(tracestate !== undefined && { tracestate }) };

@@ -16,14 +16,8 @@ const schemaVariable = "SVC_STORE_SCHEMA";
 const isStoreSelected = ({ store, file, ephemeral }: StoreFlags, { env }: Pick<Host, "env">): string | undefined =>
   store ?? (file === undefined && !ephemeral ? env[storeVariable] || undefined : undefined);
 
-/**
- * Resolves the store with its password. A state in a file or in memory has no store. Throws UsageError without showing
- * the URL.
- */
-export function resolveStore(
-  flags: StoreFlags,
-  host: Host,
-): { readonly store: string; readonly schema: string } | undefined {
+/** Resolves the store with its password, if the state has one. Throws UsageError without showing the URL. */
+export function resolveStore(flags: StoreFlags, host: Host) {
   const { file, ephemeral } = flags;
   const schema = host.env[schemaVariable] || defaultSchema;
   const store = isStoreSelected(flags, host);
@@ -37,9 +31,7 @@ export function resolveStore(
   if (flags.store !== undefined && parsed.password !== undefined) {
     throw new UsageError(
       "--store must not contain a password, because other users can read the arguments of a process.",
-      {
-        hint: `Use PGPASSWORD, a password file (PGPASSFILE, ~/.pgpass), or put the whole URL into ${storeVariable}.`,
-      },
+      { hint: `Use PGPASSWORD, a password file (PGPASSFILE, ~/.pgpass), or put the whole URL into ${storeVariable}.` },
     );
   }
   const password =

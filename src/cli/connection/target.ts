@@ -24,12 +24,11 @@ import {
   findNearestState,
   inspectRunFileOf,
   makeStateFolder,
-  printNoteOnce,
+  printOnce,
   readRunFile,
   reportParentState,
   resolveRunFile,
   resolveStateFile,
-  warnOnce,
 } from "./emulator/run-file.ts";
 import { readProfiles } from "./profiles/profile.ts";
 import {
@@ -49,7 +48,8 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   if (settings.isEmulatorHere) {
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
     const profileNote = current === undefined ? "" : `, not profile ${current} (to use it: --profile ${current})`;
-    await printNoteOnce(output, `Using the emulator at ${settings.router?.value} (${settings.stateName})`, profileNote);
+    const note = `Using the emulator at ${settings.router?.value} (${settings.stateName})`;
+    await printOnce(output, "note", note, profileNote);
     await reportUnusedVariables(settings.unused, output);
   }
   const isUnnamed = settings.isCurrentProfile || settings.chosenBy === undefined;
@@ -57,7 +57,7 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   if (settings.isCurrentProfile && state !== undefined) {
     const emulator = `the emulator with the state ${relative(host.cwd, state)}`;
     const url = settings.router?.value ?? settings.contracts?.value;
-    await warnOnce(output, `warning: Using ${settings.chosenBy} (${url}), because ${emulator} is not running`);
+    await printOnce(output, "warn", `warning: Using ${settings.chosenBy} (${url}), because ${emulator} is not running`);
   }
   if (settings.chosenBy === undefined) {
     throw new UsageError("No service address is configured.", {
@@ -85,10 +85,7 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   };
 }
 
-/**
- * Resolves the running emulator by its state, the environment or the run file. Reports the emulator unless the command
- * belongs to it (`isOwn`).
- */
+/** Resolves the running emulator by state, environment or run file. Reports it unless the command is its (`isOwn`). */
 export async function resolveControlTarget(
   globals: GlobalOptions,
   host: Host,
@@ -110,26 +107,20 @@ export async function resolveControlTarget(
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: setting.token?.value } };
   }
   if (content.status === "ended") {
-    const hasState = existsSync(state);
-    throw new CommandFailedError(
-      "not-found",
-      "no_emulator",
-      `The emulator was killed, or its machine went down (state: ${state}).`,
-      {
-        hint: hasState ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
-        next: await findStartCommand(file),
-      },
-    );
+    const message = `The emulator was killed, or its machine went down (state: ${state}).`;
+    throw new CommandFailedError("not-found", "no_emulator", message, {
+      hint: existsSync(state) ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
+      next: await findStartCommand(file),
+    });
   }
   if (!running || !(await isSameEmulator(running, { mayBeStarting: true })))
     throw await createNoEmulatorError(state, content, { hasFileFlag: isOwn || file !== undefined });
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await reportParentState(host, output, state, file);
-  else
-    await printNoteOnce(
-      output,
-      `Using the emulator at ${routerUrl} (${describeState(host, state, running.isInMemory)})`,
-    );
+  else {
+    const note = `Using the emulator at ${routerUrl} (${describeState(host, state, running.isInMemory)})`;
+    await printOnce(output, "note", note);
+  }
   return {
     baseUrls: { emulator: routerUrl, router: routerUrl },
     origin: content.path,
@@ -154,25 +145,20 @@ export async function isEmulator(context: Context, file?: string): Promise<boole
   }
 }
 
-const getOrigin = (url: string | undefined): string | undefined =>
+export const getOrigin = (url: string | undefined): string | undefined =>
   url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 
 export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
   const service = await findRealService(file, context);
   if (service === undefined) return;
-  throw new CommandFailedError(
-    "failed",
-    "only_emulator",
-    `This command requires an emulator. The selected service is that of ${service}.`,
-    { hint: "The real service shows its webhook deliveries in its application only." },
-  );
+  const message = `This command requires an emulator. The selected service is that of ${service}.`;
+  throw new CommandFailedError("failed", "only_emulator", message, {
+    hint: "The real service shows its webhook deliveries in its application only.",
+  });
 }
 
 /** Finds the setting that selects a real service. Returns undefined for an emulator. */
-export async function findRealService(
-  file: string | undefined,
-  { globals, host }: Context,
-): Promise<string | undefined> {
+export async function findRealService(file: string | undefined, { globals, host }: Context) {
   if (file !== undefined || globals.emulator) return undefined;
   const isNamed = globals.profile !== undefined;
   if (!isNamed && globals.baseUrl === undefined && readEnvironmentEmulator(host)) return undefined;

@@ -102,10 +102,7 @@ async function openFile(context: Context, path: string, flag: string): Promise<C
 export const describeCompletedUploads = (uploads: readonly UploadedFile[]): string[] =>
   uploads.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
-/**
- * Uploads the files one by one in the given order. Throws PartialFailureError if some files are uploaded before a
- * failure.
- */
+/** Uploads the files one by one, in order. Throws PartialFailureError if some are uploaded before a failure. */
 export async function uploadFiles(context: Context, files: readonly UploadCandidate[]): Promise<UploadedFile[]> {
   const uploads: UploadedFile[] = [];
   try {
@@ -169,12 +166,11 @@ function matchSlots(files: readonly UploadCandidate[], slots: readonly Slot[]): 
   }
   const unmatchedPaths = files.filter((file) => !matchedSlots.has(file)).map(({ path }) => path);
   if (unmatchedPaths.length === 0) return matchedSlots;
-  throw new CommandFailedError(
-    "failed",
-    "no_upload_url",
-    `The service returned ${pluralize(slots.length, "URL")} for ${pluralize(files.length, "file")}: none for ${unmatchedPaths.join(", ")}.`,
-    { hint: "Nothing was uploaded. Upload the files with separate commands." },
-  );
+  const counts = `${pluralize(slots.length, "URL")} for ${pluralize(files.length, "file")}`;
+  const message = `The service returned ${counts}: none for ${unmatchedPaths.join(", ")}.`;
+  throw new CommandFailedError("failed", "no_upload_url", message, {
+    hint: "Nothing was uploaded. Upload the files with separate commands.",
+  });
 }
 
 /** Storage services reject an expired URL with 403 or 400. Only the message gives the reason. */

@@ -1,3 +1,4 @@
+import { groupBy } from "../../base/object.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { findFlag, isBareWord, skipFlagValues, startsWithWords } from "../parse/argv.ts";
 import { type DescribedCommand, formatFlagValue, getUnderlyingOperation } from "../parse/declaration.ts";
@@ -51,11 +52,7 @@ export async function findCompletions(words: readonly string[], tree: Completion
 
 const toOneLine = (text: string): string => text.replace(/\s+/g, " ").slice(0, 120);
 
-async function findCandidates(
-  before: readonly string[],
-  prefix: string,
-  tree: CompletionTree,
-): Promise<CompletionResult> {
+async function findCandidates(before: readonly string[], prefix: string, tree: CompletionTree) {
   if (before.includes("--")) return files;
   const group = getBareWords(before, [])[0];
   if (group === undefined) {
@@ -87,21 +84,16 @@ function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[])
   return spec && formatFlagValue(spec).length > 0 && !spec.optionalValue ? spec : undefined;
 }
 
-const findDeepest = (
-  declarations: readonly DescribedCommand[],
-  bare: readonly string[],
-): DescribedCommand | undefined =>
+const findDeepest = (declarations: readonly DescribedCommand[], bare: readonly string[]) =>
   declarations.filter(({ words }) => startsWithWords(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
 
 function listNextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
   const below = declarations.filter(({ words }) => words.length > bare.length && startsWithWords(words, bare));
-  const candidates = new Map<string, string>();
-  for (const { words, summary } of below) {
-    const word = words[bare.length]!;
-    if (words.length === bare.length + 1 || !candidates.has(word))
-      candidates.set(word, words.length === bare.length + 1 ? summary : "");
-  }
-  return [...candidates].map(([value, description]) => ({ value, description }));
+  const getWord = ({ words }: DescribedCommand) => words[bare.length]!;
+  return [...groupBy(below, getWord)].map(([value, commands]) => {
+    const command = commands.find(({ words }) => words.length === bare.length + 1);
+    return { value, description: command?.summary ?? "" };
+  });
 }
 
 async function completeFlagOrValue(
@@ -128,30 +120,25 @@ async function completeFlagOrValue(
   ]);
 }
 
-async function listValues(
-  spec: FlagSpec,
-  prefix: string,
-  command: DescribedCommand | undefined,
-  tree: CompletionTree,
-): Promise<CompletionResult> {
-  const result = listSuggestions(spec, prefix);
+async function listValues(spec: FlagSpec, prefix: string, command: DescribedCommand | undefined, tree: CompletionTree) {
+  const { flag, placeholder = "" } = spec;
+  const result = await listSuggestions(flag, spec, prefix, tree);
   if (result) return result;
-  if (spec.flag === "profile") return offerOnly(toCandidates(await tree.listProfiles()));
-  if (spec.flag === "from" && isPath(spec.placeholder ?? "")) {
-    const candidates = toCandidates(await tree.listSnapshots());
-    return { candidates, directive: directives.anything };
-  }
-  if (spec.flag === "fields") return completeFields(prefix, command);
-  return isPath(spec.placeholder ?? "") ? files : offerOnly([]);
+  if (flag === "from" && isPath(placeholder)) return { ...files, candidates: toCandidates(await tree.listSnapshots()) };
+  if (flag === "fields") return completeFields(prefix, command);
+  return isPath(placeholder) ? files : offerOnly([]);
 }
 
-function listSuggestions(
+async function listSuggestions(
+  name: string,
   { choices, suggestions }: Pick<FlagSpec, "choices" | "suggestions">,
   prefix: string,
-): CompletionResult | undefined {
+  { listProfiles }: CompletionTree,
+): Promise<CompletionResult | undefined> {
   const isLower = choices === undefined && /[a-z]/.test(prefix);
   const words = choices ?? suggestions?.map((word) => (isLower ? word.toLowerCase() : word));
-  return words && offerOnly(toCandidates(words));
+  const candidates = words ?? (name === "profile" ? await listProfiles() : undefined);
+  return candidates && offerOnly(toCandidates(candidates));
 }
 
 /** Completes fields of the response after typed ones: `id,st`. */
@@ -163,18 +150,12 @@ function completeFields(prefix: string, command: DescribedCommand | undefined): 
   return { candidates: toCandidates(values), directive: directives.noFiles | directives.noSpace };
 }
 
-async function completePositional(
-  command: DescribedCommand,
-  index: number,
-  prefix: string,
-  tree: CompletionTree,
-): Promise<CompletionResult> {
+async function completePositional(command: DescribedCommand, index: number, prefix: string, tree: CompletionTree) {
   const { positionals } = command;
   const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
   if (!spec) return offerOnly([]);
-  const result = listSuggestions(spec, prefix);
+  const result = await listSuggestions(spec.name, spec, prefix, tree);
   if (result) return result;
-  if (spec.name === "profile") return offerOnly(toCandidates(await tree.listProfiles()));
   if (namesSnapshot(command, index)) return offerOnly(toCandidates(await tree.listSnapshots()));
   return isPath(spec.name) ? files : offerOnly([]);
 }

@@ -3,11 +3,10 @@ import type { CommandExample } from "../../derive/command-spec.ts";
 import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { groupNames, loadCommands, loadCommandTree, loadDeclarations, loadParser } from "../command-tree/tree.ts";
 import { readWindowWidth } from "../output/line-wrapping.ts";
-import { locateCommand, startsWithWords } from "../parse/argv.ts";
+import { areWordsEqual, locateCommand, startsWithWords } from "../parse/argv.ts";
 import { type DescribedCommand, getUnderlyingOperation, type ListedCommand } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { createExample } from "../process/shell-words.ts";
 import {
   createFlagTables,
   createPositionalTable,
@@ -16,7 +15,7 @@ import {
   type HelpTable,
   layOutPage,
 } from "./layout.ts";
-import { createTopicPage, helpTopics } from "./topics.ts";
+import { helpTopics } from "./topics.ts";
 
 /** Formats a page, or the whole tree as data, if the line requests help, names a group or is empty. */
 export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {
@@ -36,16 +35,11 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   const stream = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
   const columns = readWindowWidth(stream, host.env) ?? (stream.isTTY ? 80 : 100);
   const topic = requestedWords.length === 1 ? helpTopics[requestedWords[0]!] : undefined;
-  if (topic) return layOutPage(await createTopicPage(topic), columns);
+  if (topic) return layOutPage(await topic.createPage(), columns);
 
   const names = await groupNames();
-  const isAll = argv.includes("--all");
-  if (
-    isAll &&
-    (isHelpCommand || wantsHelp) &&
-    requestedWords.length < 2 &&
-    requestedWords.every((name) => names.includes(name))
-  ) {
+  const isAll = argv.includes("--all") && (isHelpCommand || wantsHelp);
+  if (isAll && requestedWords.length < 2 && requestedWords.every((name) => names.includes(name))) {
     const topics = requestedWords.length === 0 ? names : requestedWords;
     const all = topics.map(async (name) => [name, await loadDeclarations(name)] as const);
     return layOutPage(createAllCommandsPage(new Map(await Promise.all(all))), columns);
@@ -88,8 +82,8 @@ const createRootPage = (names: readonly string[]): HelpPage => {
     usage: "svc <group> <command> [options]",
     introduction: ["Command-line client and local emulator for a contract platform."],
     examples: [
-      createExample("Run the tour on a temporary emulator", "tour"),
-      createExample("Run a test suite against an emulator", "emulator exec -- npm test"),
+      ["Run the tour on a temporary emulator", "tour"],
+      ["Run a test suite against an emulator", "emulator exec -- npm test"],
     ],
     tables: [
       ...listHeadings(names)
@@ -106,15 +100,13 @@ const createRootPage = (names: readonly string[]): HelpPage => {
         ],
       },
     ],
-    notes: [],
   };
 };
 
 /** Creates the page of `svc help --all` with every command of these groups, including those that their pages omit. */
 const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
-  introduction: [],
-  examples: [createExample("Show help for one command", "contracts create --help")],
+  examples: [["Show help for one command", "contracts create --help"]],
   tables: [...commands].map(([title, groupCommands]) => ({
     title,
     rows: groupCommands.map(({ words, positionals, summary }) => [
@@ -122,7 +114,6 @@ const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedC
       summary,
     ]),
   })),
-  notes: [],
 });
 
 const listHeadings = (names: readonly string[]): string[] => [...new Set(names.map(getHeading))];
@@ -155,9 +146,6 @@ function findDeepest(words: readonly string[], commands: readonly ListedCommand[
   return words.slice(0, 1);
 }
 
-const areWordsEqual = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && startsWithWords(a, b);
-
 function createCommandPage(command: DescribedCommand, below: readonly DescribedCommand[]): HelpPage {
   const { words, summary, description, positionals, flags, examples, bodyFrom, alsoTakes } = command;
   const sharedFlags = alsoTakes
@@ -176,17 +164,17 @@ function createCommandPage(command: DescribedCommand, below: readonly DescribedC
   };
 }
 
-function groupPage(
-  words: readonly string[],
-  below: readonly DescribedCommand[],
-  group: CommandGroup | undefined,
-): HelpPage {
+function groupPage(words: readonly string[], below: readonly DescribedCommand[], group: CommandGroup | undefined) {
   return {
     usage: ["svc", ...words, "<command> [options]"].join(" "),
     introduction: group ? [`${group.summary}.`] : [],
     examples: selectGroupExamples(below, group),
     tables: createCommandTables(words, below, group),
-    notes: groupNotes(words, group),
+    notes: [
+      `Options: svc ${words.join(" ")} COMMAND --help.${
+        group?.unlisted ? ` Every command: svc help ${words.join(" ")} --all.` : ""
+      }`,
+    ],
   };
 }
 
@@ -197,12 +185,6 @@ function selectGroupExamples(below: readonly DescribedCommand[], group: CommandG
   );
   return (mainCommands ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
 }
-
-const groupNotes = (words: readonly string[], group: CommandGroup | undefined): string[] => [
-  `Options: svc ${words.join(" ")} COMMAND --help.${
-    group?.unlisted ? ` Every command: svc help ${words.join(" ")} --all.` : ""
-  }`,
-];
 
 function createCommandTables(
   words: readonly string[],

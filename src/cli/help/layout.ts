@@ -1,13 +1,13 @@
-import type { CommandExample, FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
+import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import { formatFlagValue } from "../parse/declaration.ts";
-import { formatExamples } from "../process/shell-words.ts";
+import { type ExampleNotation, formatExamples, toExample } from "../process/shell-words.ts";
 
 export interface HelpPage {
   readonly usage?: string;
-  readonly introduction: readonly string[];
-  readonly examples: readonly CommandExample[];
-  readonly tables: readonly HelpTable[];
-  readonly notes: readonly string[];
+  readonly introduction?: readonly string[];
+  readonly examples?: readonly ExampleNotation[];
+  readonly tables?: readonly HelpTable[];
+  readonly notes?: readonly string[];
 }
 
 export interface HelpTable {
@@ -25,13 +25,13 @@ const minTextWidth = 30;
 
 /** The parser's own help has no groups, topics and examples (ARCHITECTURE.md, Written by hand). */
 export function layOutPage(page: HelpPage, columns: number): string {
-  const { usage, introduction, examples, tables, notes } = page;
+  const { usage, introduction = [], examples = [], tables = [], notes = [] } = page;
   const width = Math.min(columns, maxColumns);
   const wrapParagraphs = (texts: readonly string[]) => texts.map((text) => wrapText(text, width).join("\n"));
   const blocks = [
     ...(usage === undefined ? [] : [wrapText(`Usage: ${usage}`, width, 4).join("\n")]),
     ...wrapParagraphs(introduction),
-    ...(examples.length > 0 ? [formatExamples(examples, width)] : []),
+    ...(examples.length > 0 ? [formatExamples(examples.map(toExample), width)] : []),
     ...formatTables(tables, width),
     ...wrapParagraphs(notes),
   ];

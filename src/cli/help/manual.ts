@@ -6,10 +6,7 @@ import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
 import { formatExample } from "../process/shell-words.ts";
 
-/**
- * Formats svc(1) with the man macros. Generators need a page in another language first (ARCHITECTURE.md, Written by
- * hand).
- */
+/** Formats svc(1). Generators need a page in another language first (ARCHITECTURE.md, Written by hand). */
 export const formatManual = (tree: readonly CommandTreeGroup[], version: string): string =>
   [
     `.TH SVC 1 "" "svc ${escapeRoff(version)}" "User Commands"`,

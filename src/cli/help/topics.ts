@@ -3,12 +3,11 @@ import { createSwitch } from "../../derive/command-spec.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
-import { createExample } from "../process/shell-words.ts";
 import { createFlagTable, type HelpPage } from "./layout.ts";
 
 interface Topic {
   readonly summary: string;
-  readonly createPage: () => Promise<Partial<HelpPage>> | Partial<HelpPage>;
+  readonly createPage: () => Promise<HelpPage> | HelpPage;
 }
 
 const streams = "Standard output carries data; standard error carries notes, progress, prompts and errors.";
@@ -73,13 +72,10 @@ export const helpTopics = lookupTable<Topic>({
         },
       ],
       examples: [
-        createExample(
-          "Save a service as a profile",
-          "config set contracts_url https://api.example.com --profile staging",
-        ),
-        createExample("Type its secret, which is not shown", "config set client_secret --profile staging"),
-        createExample("Select the profile for later commands", "config use staging"),
-        createExample("Show the settings that commands use here, and their origin", "config list --show-origin"),
+        ["Save a service as a profile", "config set contracts_url https://api.example.com --profile staging"],
+        ["Type its secret, which is not shown", "config set client_secret --profile staging"],
+        ["Select the profile for later commands", "config use staging"],
+        ["Show the settings that commands use here, and their origin", "config list --show-origin"],
       ],
       notes: [
         "The emulator gets its own credentials, from its first workspace or from the workspace of SVC_CLIENT_ID and SVC_CLIENT_SECRET. Other credentials are not sent to it, and a note lists them.",
@@ -95,29 +91,23 @@ export const helpTopics = lookupTable<Topic>({
         "A file of identifiers is a job. It is checked, sent in batches, and logged. It can resume where it stopped, even after kill -9.",
       ],
       examples: [
-        createExample(
+        [
           "A column of a CSV or TSV file; also plain lines and NDJSON, in UTF-8, each gzipped or not",
           "router map-emails people.csv.gz --column email --cluster eu-1",
-        ),
-        createExample(
-          "Write a plan, then apply it",
-          "router map-emails people.txt --cluster eu-1 --plan-out plan.json",
-        ),
-        createExample("Apply the plan", "router map-emails people.txt --apply plan.json"),
-        createExample(
-          "One of 16 machines that share an input",
-          "router map-emails people.txt --cluster eu-1 --shard 3/16",
-        ),
-        createExample("Resume after Ctrl-C, a crash or a restart", "router jobs resume --last"),
-        createExample("Print the failed rows", "router jobs results --last"),
-        createExample(
+        ],
+        ["Write a plan, then apply it", "router map-emails people.txt --cluster eu-1 --plan-out plan.json"],
+        ["Apply the plan", "router map-emails people.txt --apply plan.json"],
+        ["One of 16 machines that share an input", "router map-emails people.txt --cluster eu-1 --shard 3/16"],
+        ["Resume after Ctrl-C, a crash or a restart", "router jobs resume --last"],
+        ["Print the failed rows", "router jobs results --last"],
+        [
           "Look up each address afterwards, and write a report",
           "router map-emails people.txt --cluster eu-1 --verify --report report.html",
-        ),
-        createExample(
+        ],
+        [
           "Record previous clusters, for svc router jobs undo",
           "router map-emails people.txt --cluster eu-1 --results all",
-        ),
+        ],
       ],
       notes: [
         "Exit code 3: some rows were skipped or rejected; the others are done.",
@@ -152,11 +142,3 @@ const outputFormats: readonly (readonly [flag: string, printed: string])[] = [
   ["--format csv", "RFC 4180 with a header line; values are unchanged in a pipe or file"],
   ["--format tsv", "tab-separated with a heading line; \\t, \\n, \\r and \\\\ escaped"],
 ];
-
-export const createTopicPage = async ({ createPage }: Topic): Promise<HelpPage> => ({
-  introduction: [],
-  examples: [],
-  tables: [],
-  notes: [],
-  ...(await createPage()),
-});

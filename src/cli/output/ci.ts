@@ -11,29 +11,23 @@ import { escapeControlCharacters, escapeMultilineText, neutralizeCommands } from
 export const shouldAnnotate = (env: Host["env"], argv: readonly string[] = []): boolean =>
   env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
 
-export async function annotate(
+export const annotate = (
   host: Host,
   { code, message, hint }: Pick<ErrorExplanation, "code" | "message" | "hint">,
-): Promise<void> {
-  const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) =>
-    escapeControlCharacters(redactSentSecrets(host, text)),
-  );
-  await write(
-    host.stderr,
-    `::error title=${escapeProperty(escapeControlCharacters(`svc: ${code}`))}::${escapeData(lines.join("\n"))}\n`,
-  );
-}
+): Promise<void> => printError(host, { title: `svc: ${code}` }, [message, ...(hint === undefined ? [] : [hint])]);
 
-export async function annotateAt(
+export const annotateAt = (
   host: Host,
-  { file, line, column }: { readonly file: string; readonly line: number; readonly column: number },
+  { file, line, column: col }: { readonly file: string; readonly line: number; readonly column: number },
   message: string,
-): Promise<void> {
-  const location = `file=${escapeProperty(escapeControlCharacters(file))},line=${line},col=${column}`;
-  await write(
-    host.stderr,
-    `::error ${location}::${escapeData(escapeControlCharacters(redactSentSecrets(host, message)))}\n`,
-  );
+): Promise<void> => printError(host, { file, line, col }, [message]);
+
+async function printError(host: Host, properties: object, lines: readonly string[]): Promise<void> {
+  const pairs = Object.entries(properties).map(([name, value]) => {
+    return `${name}=${escapeProperty(escapeControlCharacters(String(value)))}`;
+  });
+  const message = lines.map((line) => escapeControlCharacters(redactSentSecrets(host, line))).join("\n");
+  await write(host.stderr, `::error ${pairs.join(",")}::${escapeData(message)}\n`);
 }
 
 /** Masks the secrets in all later output of the runner. Prints nothing without such a runner. */

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { InvalidResponseError } from "../../client/errors.ts";
 import type { ApiResponse } from "../../client/response.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
-import { type FsError, formatFsError, isFsError } from "../../files/disk.ts";
+import { formatFsError, isFsError } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
@@ -34,12 +34,7 @@ export interface ProtectedFiles {
  * Returns the absolute path of a writable file. Throws UsageError. A request cannot always be repeated if the response
  * cannot be stored, so the file is checked before it.
  */
-export async function checkOutputFile(
-  host: Host,
-  path: string,
-  flag: string,
-  protectedFiles: ProtectedFiles = {},
-): Promise<string> {
+export async function checkOutputFile(host: Host, path: string, flag: string, protectedFiles: ProtectedFiles = {}) {
   const absolute = resolve(host.cwd, path);
   const stats = await findStats(absolute);
   if (stats?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
@@ -53,18 +48,11 @@ export async function checkOutputFile(
   return absolute;
 }
 
-async function rejectDataLoss(
-  host: Host,
-  path: string,
-  flag: string,
-  { inputs = [], isOurs }: ProtectedFiles,
-): Promise<void> {
+async function rejectDataLoss(host: Host, path: string, flag: string, { inputs = [], isOurs }: ProtectedFiles) {
   const identity = await getIdentity(host, path);
   for (const input of inputs) {
     if (input === undefined || (await getIdentity(host, input)) !== identity) continue;
-    throw new UsageError(`${flag} must not be the input file ${path}`, {
-      hint: "Choose another file.",
-    });
+    throw new UsageError(`${flag} must not be the input file ${path}`, { hint: "Choose another file." });
   }
   const beginning = isOurs && (await readBeginning(resolve(host.cwd, path)));
   if (beginning && !isOurs(beginning)) throw createForeignFileError(path, flag);
@@ -114,17 +102,14 @@ export async function writeOutput(
     const target = await resolveRealPath(absolute);
     await writeFileAtomic(target, content, stats ? { mode: stats.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {
-    throw isFsError(error) ? createWriteError(path, error) : error;
+    if (!isFsError(error)) throw error;
+    const message = `Failed to write ${path}: ${formatFsError(error)}.`;
+    const hint = `No partial file is left. ${getRemedy(error)}`;
+    throw new CommandFailedError("failed", "unwritable", message, { hint, cause: error });
   }
 }
 
 const findStats = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
-
-const createWriteError = (path: string, cause: FsError): CommandFailedError =>
-  new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatFsError(cause)}.`, {
-    hint: `No partial file is left. ${getRemedy(cause)}`,
-    cause,
-  });
 
 /** Throws InvalidResponseError for a partial document, or for an empty one unless it is allowed. */
 export function getDocumentBytes(

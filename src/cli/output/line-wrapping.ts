@@ -87,10 +87,7 @@ export const measureWidth = (text: string): number => (ascii.test(text) ? text.l
 export const defaultColumns = 80;
 
 /** Returns the width of the window from the terminal, or else from the variable COLUMNS. */
-export function readWindowWidth(
-  { columns }: Pick<OutputStream, "columns">,
-  { COLUMNS = "" }: Host["env"],
-): number | undefined {
+export function readWindowWidth({ columns }: Pick<OutputStream, "columns">, { COLUMNS = "" }: Host["env"]) {
   return columns || (/^[1-9]\d{0,4}$/.test(COLUMNS) ? Number(COLUMNS) : undefined);
 }
 

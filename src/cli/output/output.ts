@@ -148,10 +148,10 @@ function listColumns(rows: readonly unknown[]): string[] {
 }
 
 const getValueAt = (value: unknown, path: string): unknown =>
-  path.split(".").reduce<unknown>((inner, step) => (hasField(inner, step) ? inner[step] : undefined), value);
-
-const hasField = (value: unknown, name: string): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && Object.hasOwn(value, name);
+  path.split(".").reduce((inner: unknown, step) => {
+    const isParent = typeof inner === "object" && inner !== null && Object.hasOwn(inner, step);
+    return isParent ? (inner as Record<string, unknown>)[step] : undefined;
+  }, value);
 
 export const pickFields = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, getValueAt(value, name) ?? null]));

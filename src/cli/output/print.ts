@@ -12,11 +12,9 @@ import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts"
 import { hasColour, type StyledLine, type StyleName } from "./styled.ts";
 import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./text.ts";
 
-export type StreamName = "stdout" | "stderr";
+type StreamName = "stdout" | "stderr";
 
-/** Format of printed rows. With `csv-safe`, no cell is a formula. */
-export type RowFormat = "csv" | "csv-safe" | "tsv";
-
+/** Formats of printed rows. With `csv-safe`, no cell is a formula. */
 const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: formatTsvLine } as const;
 
 /** Escapes a help page, in which line breaks and tabs are intended. */
@@ -66,9 +64,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
   };
 
   return {
-    /**
-     * Styles are added after all text is escaped. Lines wrap between words, except `laidOut` lines: rows of a table.
-     */
+    /** Styles are added after all text is escaped. Lines wrap between words, except `laidOut` rows of a table. */
     async printLines(
       name: StreamName,
       lines: readonly StyledLine[],
@@ -85,7 +81,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
       const json = escapeJson(name === "stderr" ? redactSentSecrets(host, document) : document);
       return writeStream(host[name], `${isRunner ? neutralizeJsonCommands(json) : json}\n`);
     },
-    async printRows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void> {
+    async printRows(rows: readonly (readonly string[])[], format: keyof typeof rowLines): Promise<void> {
       const { stdout } = host;
       const line = rowLines[format];
       const lines = rows.map((row) => line(stdout.isTTY ? row.map(escapeControlCharacters) : row));
@@ -122,9 +118,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
 const maxLineLength = 64 * 1024;
 
 /** Yields the text of a byte stream, cut after line breaks. Splits only very long lines. */
-async function* readTextLines(
-  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-): AsyncGenerator<string, void, undefined> {
+async function* readTextLines(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let rest = "";
   for await (const piece of pieces) {
@@ -145,8 +139,7 @@ type Paint = Readonly<Record<StyleName, (text: string) => string>>;
 /** svc decides whether to use color, so chalk does not detect it. */
 async function loadPaint(): Promise<Paint> {
   const { Chalk } = await import("chalk");
-  const { bold, dim, red, green, yellow, cyan } = new Chalk({ level: 1 });
-  return { bold, dim, red, green, yellow, cyan };
+  return new Chalk({ level: 1 });
 }
 
 /** Reports whether a status line can be shown. Some terminals report 0 columns. */

@@ -32,18 +32,8 @@ interface ColumnLayout {
  */
 export function fitTable(
   rows: readonly (readonly unknown[])[],
-  {
-    columns,
-    window,
-    isComplete,
-  }: { readonly columns: readonly Column[]; readonly window: number; readonly isComplete: boolean },
-): {
-  readonly lines: readonly StyledLine[];
-  readonly omittedColumns: readonly string[];
-  readonly shortenedColumns: readonly string[];
-  /** Whether cells moved below their rows. Such lines can be longer than the window. */
-  readonly hasLinesBelow: boolean;
-} {
+  { columns, window, isComplete }: { columns: readonly Column[]; window: number; isComplete: boolean },
+) {
   const layouts = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
   const isTooWide = getTotalWidth(layouts) > window;
   const all = isTooWide ? columns.map((column, i) => layOutColumn(column, rows, i, removeMilliseconds)) : layouts;
@@ -73,6 +63,7 @@ export function fitTable(
     lines: [joinCells(titles), ...lines],
     omittedColumns: all.filter(isGone).map(formatTitle),
     shortenedColumns: shownColumns.filter((column) => column.width < full.get(column)!).map(formatTitle),
+    /** Such lines can be longer than the window. */
     hasLinesBelow: below.length > 0,
   };
 }
@@ -111,16 +102,11 @@ const formatTitle = ({ name }: Pick<ColumnLayout, "name">): string => name.repla
 const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, columnGap * (columns.length - 1));
 
-interface ChosenColumns {
-  readonly shown: readonly ColumnLayout[];
-  readonly below: readonly ColumnLayout[];
-}
-
 /**
  * Selects columns by rank, each at its minimum width. Essential columns share the free space. Wide exact
  * columns get the rest of it. Exact columns that do not fit move below. Empty columns are omitted.
  */
-function chooseColumns(all: readonly ColumnLayout[], window: number): ChosenColumns {
+function chooseColumns(all: readonly ColumnLayout[], window: number) {
   const layouts = new Map<string, ColumnLayout>();
   const below: ColumnLayout[] = [];
   let width = -columnGap;
@@ -142,7 +128,7 @@ function chooseColumns(all: readonly ColumnLayout[], window: number): ChosenColu
 }
 
 /** Moves exact columns below, the widest first, until the others fit at their minimum widths. */
-function moveBelow(all: readonly ColumnLayout[], window: number): ChosenColumns {
+function moveBelow(all: readonly ColumnLayout[], window: number) {
   const below = new Set<ColumnLayout>();
   const listShown = () => all.filter((column) => !below.has(column));
   const movable = all.filter(({ isExact }, i) => isExact && i > 0).toSorted((a, b) => b.width - a.width);
@@ -168,11 +154,7 @@ function shrink(
   }
 }
 
-function padCell(
-  { isNumber, width: columns, omits }: ColumnLayout,
-  text: string,
-  omittedPart: OmittedPart = omits,
-): string {
+function padCell({ isNumber, width: columns, omits }: ColumnLayout, text: string, omittedPart: OmittedPart = omits) {
   const truncatedText = truncateText(text, columns, omittedPart);
   const blanks = " ".repeat(Math.max(0, columns - measureWidth(truncatedText)));
   return isNumber ? blanks + truncatedText : truncatedText + blanks;

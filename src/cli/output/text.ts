@@ -48,13 +48,6 @@ function takeColumns(characters: readonly string[], columns: number): readonly s
   return firstExcess < 0 ? characters : characters.slice(0, firstExcess);
 }
 
-/** Formats rows under headings for users, without cutting, because identifiers must stay complete. */
-export function formatTable(rows: readonly (readonly string[])[], headings: readonly string[]): string[] {
-  const all = [headings, ...rows].map((row) => row.map(escapeControlCharacters));
-  const widths = headings.map((_, i) => getMaxTextWidth(all.map((row) => row[i] ?? "")));
-  return all.map((row) => row.map((text, i) => (i === row.length - 1 ? text : padText(text, widths[i]!))).join("  "));
-}
-
 export function formatRecord(entries: readonly (readonly [string, string])[]): StyledLine[] {
   const escapedEntries = entries.map(([name, value]) => [escapeControlCharacters(name), value] as const);
   const columns = getMaxTextWidth(escapedEntries.map(([name]) => name));

@@ -57,6 +57,9 @@ export const parseTargetFlags = (argv: readonly string[]): CommandTarget => ({
 export const startsWithWords = (words: readonly string[], start: readonly string[]): boolean =>
   start.every((word, i) => word === words[i]);
 
+export const areWordsEqual = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && startsWithWords(a, b);
+
 /** Reports whether a command runs another one and leaves its words unchanged. */
 export const runsInnerCommand = (declaration: CommandDeclaration): boolean =>
   (declaration as { passthrough?: boolean }).passthrough === true;

@@ -66,6 +66,10 @@ export async function requireFile(host: Host, path: string, flag: string): Promi
   return absolute;
 }
 
+/** Reports whether a seed is the path of a file, not a name or an inline seed. */
+export const isSeedFile = (seed: unknown): seed is string =>
+  typeof seed === "string" && seed !== "demo" && seed !== "empty";
+
 export const readSeedDocument = async (host: Host, path: string): Promise<object> =>
   (await readDocument(host, path, "--seed", maxSeedBytes)) as object;
 
@@ -126,11 +130,8 @@ export function applyAssignments(
 ): unknown {
   let root: unknown = document;
   for (const assignment of assignments) {
-    root = setAtPath(
-      root,
-      assignment.path,
-      textAssignments.has(assignment) ? assignment.text : parseValue(assignment.text),
-    );
+    const { path, text } = assignment;
+    root = setAtPath(root, path, textAssignments.has(assignment) ? text : parseValue(text));
   }
   return root;
 }
@@ -151,7 +152,7 @@ export function applyTypedAssignments(
   return textAssignments.size > 0 ? applyAssignments(document, assignments, textAssignments) : first;
 }
 
-function parseValue(text: string): unknown {
+export function parseValue(text: string): unknown {
   try {
     return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {

@@ -13,9 +13,7 @@ export const globalFlags: readonly FlagSpec[] = [
   createTextFlag("profile", "NAME", "Use the addresses and credentials of this profile (SVC_PROFILE)"),
   createSwitch("json", "Print the whole response as JSON; --json=a,b prints only these fields"),
   createTextFlag("fields", "A,B", "Print only these fields or columns"),
-  createTextFlag("format", "FORMAT", "Output format", {
-    choices: outputFormatNames,
-  }),
+  createTextFlag("format", "FORMAT", "Output format", { choices: outputFormatNames }),
   createSwitch(
     "csv-safe",
     "For spreadsheets, with --format csv: put an apostrophe before cells that start like a formula (= + - @ tab CR)",
@@ -98,6 +96,13 @@ function parseFieldNames(text: string): readonly string[] {
 export function parseDurationFlag(text: string, flag: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new UsageError(`${flag} must be a duration (30s, PT2H35M), got "${text}"`);
+  return ms;
+}
+
+/** Parses an ISO time as milliseconds. Throws a usage error otherwise. */
+export function parseTimeFlag(text: string, flag: string): number {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new UsageError(`${flag} must be a time (2031-01-02T03:04:05Z), got "${text}"`);
   return ms;
 }
 

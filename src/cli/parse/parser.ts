@@ -2,7 +2,7 @@ import { Command as Commander, CommanderError, Option } from "commander";
 import { parseDuration } from "../../base/quantities.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
-import { findFlag, isBareWord, runsInnerCommand, skipFlagValues, startsWithWords } from "./argv.ts";
+import { areWordsEqual, findFlag, isBareWord, runsInnerCommand, skipFlagValues, startsWithWords } from "./argv.ts";
 import { type DeclaredCommand, formatFlagValue, type InterpretedLine, type ListedCommand } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
@@ -12,28 +12,25 @@ import { convertValue, extractContractNumber, InvalidValueError } from "./values
 export class Parser {
   readonly #groups: readonly string[];
   readonly #commands: readonly ListedCommand[];
-  readonly #adjust: (declaration: DeclaredCommand) => DeclaredCommand;
 
-  constructor(
-    groups: readonly string[],
-    commands: readonly ListedCommand[],
-    adjust: (declaration: DeclaredCommand) => DeclaredCommand,
-  ) {
+  constructor(groups: readonly string[], commands: readonly ListedCommand[]) {
     this.#groups = groups;
     this.#commands = commands;
-    this.#adjust = adjust;
   }
 
   /**
    * Parses the command line. Throws UsageError. Returns undefined if the line requests a page instead of a command. The
    * library gets the one command that the words name, because it would give a flag to the command above that has the
-   * same flag.
+   * same flag. `adjust` maps the declaration before parsing.
    */
-  parse(argv: readonly string[]): InterpretedLine | undefined {
+  parse(
+    argv: readonly string[],
+    adjust = (declaration: DeclaredCommand): DeclaredCommand => declaration,
+  ): InterpretedLine | undefined {
     const wordPositions = this.#findCommandWords(argv);
     const path = wordPositions.map((position) => argv[position]!);
-    const listedCommand = this.#commands.find(({ words }) => areEqual(words, path));
-    const command = listedCommand && this.#adjust(listedCommand.loadDeclaration());
+    const listedCommand = this.#commands.find(({ words }) => areWordsEqual(words, path));
+    const command = listedCommand && adjust(listedCommand.loadDeclaration());
     // A command that redefines a global flag, such as --format, declares it.
     const globals = globalFlags.map((global) => command?.flags.find(({ flag }) => flag === global.flag) ?? global);
     const ownFlags = command?.flags.filter((spec) => !globals.includes(spec)) ?? [];
@@ -73,7 +70,6 @@ export class Parser {
     return positions;
   }
 
-  /** Lists the words that can follow the words of a group. */
   #listNext(path: readonly string[]): readonly string[] {
     if (path.length === 0) return this.#groups;
     return this.#commands.flatMap(({ words }) => (startsWithWords(words, path) ? (words[path.length] ?? []) : []));
@@ -86,12 +82,9 @@ export class Parser {
 
   /** Reports whether the words name only a group of commands and no command to run. */
   isGroup(words: readonly string[]): boolean {
-    return this.#listNext(words).length > 0 && !this.#commands.some((command) => areEqual(command.words, words));
+    return this.#listNext(words).length > 0 && !this.#commands.some((command) => areWordsEqual(command.words, words));
   }
 }
-
-const areEqual = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && startsWithWords(a, b);
 
 /** Recognizes `--profile`, `--profile=NAME`, `--no-color` and `-qy`. */
 const isGlobalOption = (word: string): boolean =>
@@ -186,11 +179,7 @@ function toUsageError({ message }: CommanderError): UsageError {
     : new UsageError(text.slice(0, index).replace(/\n$/, ""), { hint: text.slice(index + 1, -1) });
 }
 
-function explainUnknownOption(
-  error: UsageError,
-  flags: readonly FlagSpec[],
-  command: DeclaredCommand | undefined,
-): UsageError {
+function explainUnknownOption(error: UsageError, flags: readonly FlagSpec[], command: DeclaredCommand | undefined) {
   const [, unknownFlag] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
   if (unknownFlag === undefined) return error;
   // The option before `--` belongs to svc, but was probably meant for the command to run.

@@ -38,9 +38,9 @@ export const findReplacement = (words: readonly string[]): string | undefined =>
  */
 export function suggestCommand(
   unknownWords: readonly string[],
-  commands: readonly (readonly string[])[],
+  commands: readonly Pick<CommandDeclaration, "words">[],
 ): string | undefined {
-  const matches = commands.flatMap((words) => {
+  const matches = commands.flatMap(({ words }) => {
     const index = words.indexOf(unknownWords[0] ?? "");
     if (index < 0) return [];
     const differs = words.slice(index).findIndex((word, i) => word !== unknownWords[i]);

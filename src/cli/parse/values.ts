@@ -48,20 +48,16 @@ function parseChoice(word: string, choices: readonly string[]): string {
   if (choices.includes(word)) return word;
   const match = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
   if (match === undefined) {
-    const rule =
-      choices.length > maxShownChoices ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
+    const isLong = choices.length > maxShownChoices;
+    const rule = isLong ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
     // A short list of choices is printed completely, because the nearest choice may not be the intended one.
-    const nearest =
-      choices.length > maxShownChoices ? formatSuggestion(word, choices) : suggestChoice(findNearest(word, choices));
-    throw new InvalidValueError(rule, word, nearest);
+    const hasHint = isLong || findNearest(word, choices) !== undefined;
+    throw new InvalidValueError(rule, word, hasHint ? formatSuggestion(word, choices) : undefined);
   }
   return match;
 }
 
 const maxShownChoices = 6;
-
-const suggestChoice = (nearest: string | undefined): string | undefined =>
-  nearest === undefined ? undefined : `Did you mean ${nearest}?`;
 
 const formatAlternatives = (words: readonly string[]): string =>
   words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
@@ -76,12 +72,7 @@ function requireInRange(number: number, { min, max }: NumberBounds): number {
 export const extractContractNumber = (name: string, text: string, type: FlagSpec["type"]): string =>
   (type === "integer" && /^contract(?:[_-]ids?)?$/.test(name) && /^[TH]-(\d+)$/.exec(text)?.[1]) || text;
 
-export function parsePositional(
-  name: string,
-  text: string,
-  type: ValueType,
-  choices: readonly string[] | undefined,
-): unknown {
+export function parsePositional(name: string, text: string, type: ValueType, choices: readonly string[] | undefined) {
   if (text.trim() === "" && type === "text" && name !== "value") {
     throw new UsageError(`<${name.replaceAll("_", "-")}> must not be empty`);
   }

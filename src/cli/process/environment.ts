@@ -7,7 +7,6 @@ import type { Host } from "./host.ts";
 export const isSwitchedOn = (value: string | undefined): boolean =>
   value !== undefined && !/^(?:|0|false|no|off)$/i.test(value.trim());
 
-/** Environment variables of the command line, with their descriptions. */
 export const environmentVariables: readonly (readonly [names: string, does: string])[] = [
   ["SVC_BASE_URL", "Address of the routing service, which also forwards contract API requests"],
   ["SVC_ROUTER_URL", "Address of the routing service, if it differs from SVC_BASE_URL"],
@@ -65,10 +64,7 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
 
 type Env = Host["env"];
 
-/**
- * Returns the folder of profiles and tokens (DECISIONS.md, L11). Throws CommandFailedError if the home folder is
- * unknown.
- */
+/** Returns the folder of profiles and tokens (DECISIONS.md, L11). Throws CommandFailedError without a home folder. */
 export const getConfigFolder = (env: Env): string =>
   env.SVC_CONFIG_DIR || getUsualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
 

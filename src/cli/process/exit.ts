@@ -157,10 +157,7 @@ function classifyError(error: unknown): Classification {
 }
 
 /** Explains an interrupted run. The run prints a message only if it completed some work. */
-export const explainInterruption = (
-  { completedSteps, hint, next }: PartialFailureError,
-  name: SignalName,
-): ErrorExplanation => ({
+export const explainInterruption = ({ completedSteps, hint, next }: PartialFailureError, name: SignalName) => ({
   code: "interrupted",
   message: "Interrupted.",
   details: completedSteps,

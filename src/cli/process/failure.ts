@@ -33,7 +33,6 @@ export class UsageError extends Error {
   }
 }
 
-/** Creates the error of one or several missing flags, arguments or fields. */
 export const createMissingFieldsError = (fields: readonly string[], options: UsageOptions): UsageError =>
   fields.length === 1
     ? new UsageError(`${fields[0]!.replace(/^(\S+)/, "$1 is required")}`, options)

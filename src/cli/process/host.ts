@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { WallClock } from "../../base/clock.ts";
 import { waitForNextTurn } from "../../base/timing.ts";
@@ -57,22 +58,14 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
 }
 
 /** Prints captured output of another run of this program byte for byte, because it is already escaped. */
-export const forwardOutput = (stream: OutputStream, bytes: Uint8Array): Promise<void> =>
-  bytes.length > 0 ? write(stream, bytes) : Promise.resolve();
+export const forwardOutput = (stream: OutputStream, bytes: Uint8Array): Promise<void> => write(stream, bytes);
 
 async function writeAll(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (stream.destroyed || stream.writableEnded || stream.write(text)) return;
-  await new Promise<void>((resolve) => {
-    const settle = () => {
-      stream.off("drain", settle);
-      stream.off("close", settle);
-      stream.off("error", settle);
-      resolve();
-    };
-    stream.once("drain", settle);
-    stream.once("close", settle);
-    stream.once("error", settle);
-  });
+  const ended = new AbortController();
+  const events = ["drain", "close", "error"].map((name) => once(stream, name, { signal: ended.signal }));
+  await Promise.race(events).catch(() => {});
+  ended.abort();
 }
 
 /** Resolves when all previous output is written or can no longer be written. */

@@ -1,27 +1,13 @@
 import { findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
+import { memoize } from "../../base/object.ts";
 import type { HttpRequest } from "../../client/request.ts";
 import type { Host } from "./host.ts";
 
 /** Headers whose values are shown. All others are masked (DECISIONS.md, L15). */
 const shownHeaders: ReadonlySet<string> = new Set([
-  "accept",
-  "cache-control",
-  "connection",
-  "content-length",
-  "content-type",
-  "date",
-  "keep-alive",
-  "location",
-  "retry-after",
-  "transfer-encoding",
-  "user-agent",
-  "via",
-  "x-content-type-options",
-  "x-request-id",
-  "x-svc-matched",
-  "x-svc-moved",
-  "x-svc-nearest",
-  "x-svc-time",
+  ...["accept", "cache-control", "connection", "content-length", "content-type", "date"],
+  ...["keep-alive", "location", "retry-after", "transfer-encoding", "user-agent", "via"],
+  ...["x-content-type-options", "x-request-id", "x-svc-matched", "x-svc-moved", "x-svc-nearest", "x-svc-time"],
 ]);
 
 /** Body fields whose values are shown: IDs, names of states and kinds, times. */
@@ -47,10 +33,9 @@ export function maskBodySecrets(value: unknown, name = ""): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskBodySecrets(inner, key)]));
 }
 
-/** These values are secrets in a log, but ordinary words for the user who typed them. */
-const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.test(name);
-
-export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
+/** The exceptions are secrets in a log, but ordinary words for the user who typed them. */
+export const isSecretField = (name: string): boolean =>
+  isSecretName(name) && !["captcha", "state", "user_code"].includes(name);
 
 /** Masks everything in a JSON body except harmless values, such as IDs, states and times. */
 export function redactBody(value: unknown): unknown {
@@ -74,20 +59,21 @@ const minSecretLength = 6;
 type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 
 /** Sent requests by run. Each run has its own host. */
-const requests = new WeakMap<Host, SentRequest[]>();
+const getSentRequests = memoize((_host: Host): SentRequest[] => []);
 
 export function rememberSentSecrets(host: Host, request: SentRequest): void {
-  const sentRequests = requests.get(host) ?? [];
-  requests.set(host, sentRequests);
+  const sentRequests = getSentRequests(host);
   sentRequests.push(request);
   if (sentRequests.length > maxRecentValues) sentRequests.shift();
 }
 
 /** Masks all secrets that this run has sent, because services and receivers echo rejected values. */
 export function redactSentSecrets(host: Host, text: string): string {
-  const sentRequests = requests.get(host);
-  if (!sentRequests) return text;
-  const secrets = new Set(sentRequests.flatMap(findSecrets).filter((secret) => secret.length >= minSecretLength));
+  const secrets = new Set(
+    getSentRequests(host)
+      .flatMap(findSecrets)
+      .filter((secret) => secret.length >= minSecretLength),
+  );
   return [...secrets].reduce((redacted, secret) => redacted.replaceAll(secret, secretMask), text);
 }
 

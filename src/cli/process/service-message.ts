@@ -34,12 +34,9 @@ const resourcePatterns: readonly (readonly [path: RegExp, noun: string])[] = [
 
 const maxIdLength = 40;
 
-interface NamedResource {
-  readonly noun: string;
-  readonly id: string;
-}
+type NamedResource = NonNullable<ReturnType<typeof findNamedResource>>;
 
-function findNamedResource(path: string): NamedResource | undefined {
+function findNamedResource(path: string) {
   const resources = resourcePatterns.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
     return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decodeText(id) }];
@@ -80,7 +77,7 @@ const verbs = lookupTable<string>({
 function describeForbiddenMove(message: string, resource: NamedResource): string | undefined {
   const [, status, words = ""] = /^A contract in status (\w+) cannot be (.+?)\.?$/.exec(message) ?? [];
   const [participle = "", ...rest] = words.split(" ");
-  const verb = Object.hasOwn(verbs, participle) ? verbs[participle]! : undefined;
+  const verb = verbs[participle];
   if (status === undefined || verb === undefined) return undefined;
   const id = /^\d+$/.test(resource.id) ? `T-${resource.id}` : resource.id;
   const suffix =

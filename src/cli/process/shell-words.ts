@@ -7,6 +7,12 @@ export const createExample = (title: string, line: string, stdin?: string): Comm
   ...(stdin === undefined ? {} : { stdin }),
 });
 
+/** Example, or its title with the command line, without `svc`, and its standard input. */
+export type ExampleNotation = CommandExample | Parameters<typeof createExample>;
+
+export const toExample = (example: ExampleNotation): CommandExample =>
+  "title" in example ? example : createExample(...example);
+
 /** Formats the examples of a help page. Long ones continue on the next line with shell syntax. */
 export const formatExamples = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
   ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...breakExample(example, width)])].join("\n");

@@ -4,10 +4,7 @@ import { isSwitchedOn } from "../process/environment.ts";
 import type { Host } from "../process/host.ts";
 
 /** Finds the program that opens an address, if there is a screen and no remote connection (DECISIONS.md, L14). */
-export function findBrowserCommand(
-  { env }: Pick<Host, "env">,
-  platform: string = process.platform,
-): string[] | undefined {
+export function findBrowserCommand({ env }: Pick<Host, "env">, platform: string = process.platform) {
   const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_CLIENT || env.SSH_TTY);
   if (isRemote || isSwitchedOn(env.CI)) return undefined;
   if (env.BROWSER) return env.BROWSER === "none" ? undefined : [env.BROWSER];

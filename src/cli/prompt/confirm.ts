@@ -4,21 +4,16 @@ import { isSwitchedOn } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** Action of a command, verb first and without a full stop: "Void a contract (composite id T-1)". */
-export type ConfirmedAction = string;
-
-/** Prompts y/N before a repairable change. Scripts pass --yes. */
-export async function confirmYes(action: ConfirmedAction, context: Context): Promise<void> {
+/**
+ * Prompts y/N before a repairable change. Scripts pass --yes. The action has its verb first and no full stop: "Void a
+ * contract (composite id T-1)".
+ */
+export async function confirmYes(action: string, context: Context): Promise<void> {
   if (!(await context.confirm(`${action}?`, "--yes"))) throw createDeclinedError();
 }
 
 /** An irreversible change requires its name, in scripts by --confirm. --yes is not enough (DECISIONS.md, L8). */
-export async function confirmName(
-  action: ConfirmedAction,
-  name: string,
-  confirmedName: string | undefined,
-  context: Context,
-): Promise<void> {
+export async function confirmName(action: string, name: string, confirmedName: string | undefined, context: Context) {
   if (confirmedName === name) return;
   if (confirmedName !== undefined) throw new UsageError(`--confirm must be ${name}, got "${confirmedName}"`);
   if (!canPrompt(context.host, context.globals)) {

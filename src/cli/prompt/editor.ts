@@ -9,10 +9,7 @@ import { signalCodes } from "../process/exit.ts";
 import { CommandFailedError, InterruptedError } from "../process/failure.ts";
 import { askYesNo } from "./ask.ts";
 
-/**
- * Returns the saved content. An empty file cancels, and invalid content can be edited again. Callers check first that
- * prompts are allowed.
- */
+/** Returns the saved content. An empty file cancels; invalid content can be edited again. Prompts must be allowed. */
 export async function editText(
   text: string,
   fileName: string,

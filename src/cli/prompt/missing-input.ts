@@ -12,12 +12,7 @@ import { askChoice, askSecret, askSeveral, askText, askYesNo, type PromptChoice,
 import { withSpinner } from "./spinner.ts";
 
 /** Prompts for the missing input of `command`. Callers check first that prompts are allowed. */
-export async function askForMissing(
-  missing: MissingInput,
-  input: CommandInput,
-  context: Context,
-  command: string,
-): Promise<CommandInput> {
+export async function askForMissing(missing: MissingInput, input: CommandInput, context: Context, command: string) {
   const positionals: Record<string, string | readonly string[] | undefined> = { ...input.positionals };
   for (const positional of missing.positionals) {
     const answer = String(await promptForInput(positional.name, positional, context, command));
@@ -37,12 +32,7 @@ export async function askForMissing(
 
 type InputSpec = PositionalSpec | FlagSpec;
 
-async function promptForInput(
-  field: string,
-  spec: InputSpec,
-  context: Context,
-  command: string,
-): Promise<string | boolean | readonly string[]> {
+async function promptForInput(field: string, spec: InputSpec, context: Context, command: string) {
   const question = formatQuestion(field, spec);
   const type = spec.type ?? "text";
   if (type === "boolean" || type === "switch") return askYesNo(question, context);
@@ -99,10 +89,8 @@ const listClusterChoices: ChoiceSource = async (context) => {
 const listTemplateChoices: ChoiceSource = async (context) => {
   const { listTemplates } = await import("../../api/contracts/templates.ts");
   const { items } = await fetchList("contracts", listTemplates, { query: {} }, context);
-  return requireChoices(
-    items.map(({ id, name }) => toChoice(id, name)),
-    "No templates found.",
-  );
+  const choices = items.map(({ id, name }) => toChoice(id, name));
+  return requireChoices(choices, "No templates found.");
 };
 
 const unfinishedStatuses = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
@@ -126,7 +114,6 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator void": unfinishedStatuses,
 });
 
-/** Lists the contracts in a status that the command accepts. */
 const listContractChoices: ChoiceSource = async (context, command) => {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
   const { results } = await fetchList("contracts", listContracts, { query: { limit: 100 } }, context);

@@ -51,12 +51,7 @@ export async function withSpinner<T>(
 }
 
 /** `since` is the start of the displayed time, in monotonic milliseconds. */
-function startSpinner(
-  ora: typeof import("ora").default,
-  text: string,
-  { stderr, env, wall }: Host,
-  since?: number,
-): { stop(): void } {
+function startSpinner(ora: typeof import("ora").default, text: string, { stderr, env, wall }: Host, since?: number) {
   const isUnicode = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "");
   return ora({
     text: escapeControlCharacters(text),

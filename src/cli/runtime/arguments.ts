@@ -26,11 +26,7 @@ export async function buildArguments(spec: CommandSpec, operation: CallableOpera
   return { contentType, args };
 }
 
-function selectByTarget(
-  flags: readonly FlagSpec[],
-  input: CommandInput,
-  part: "query" | "headers" | "body",
-): Record<string, unknown> {
+function selectByTarget(flags: readonly FlagSpec[], input: CommandInput, part: "query" | "headers" | "body") {
   return Object.fromEntries(
     flags.flatMap(({ flag, target }) =>
       target?.in === part && input.flags[flag] !== undefined ? [[target.name, input.flags[flag]]] : [],
@@ -38,12 +34,7 @@ function selectByTarget(
   );
 }
 
-async function createBody(
-  spec: CommandSpec,
-  operation: CallableOperation,
-  input: CommandInput,
-  host: Host,
-): Promise<{ readonly body?: unknown; readonly contentType?: string | undefined }> {
+async function createBody(spec: CommandSpec, operation: CallableOperation, input: CommandInput, host: Host) {
   const bodySpec = operation.request.body;
   const file = input.flags.file as string | undefined;
   const contentType = input.flags["content-type"] as string | undefined;
@@ -72,11 +63,7 @@ async function createBody(
   return { body: { ...assignedBody, ...flags } };
 }
 
-async function encodeFiles(
-  flags: readonly FlagSpec[],
-  input: CommandInput,
-  host: Host,
-): Promise<Record<string, string>> {
+async function encodeFiles(flags: readonly FlagSpec[], input: CommandInput, host: Host) {
   const entries = flags.flatMap(({ flag, isBase64, target }) => {
     const value = input.flags[flag];
     return isBase64 && target && typeof value === "string" && value.startsWith("@")
@@ -87,11 +74,7 @@ async function encodeFiles(
   return Object.fromEntries(entries.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
 }
 
-async function readSecretFiles(
-  flags: readonly FlagSpec[],
-  input: CommandInput,
-  host: Host,
-): Promise<Record<string, string>> {
+async function readSecretFiles(flags: readonly FlagSpec[], input: CommandInput, host: Host) {
   const secrets: [name: string, secret: string][] = [];
   for (const { flag, holds } of flags) {
     const path = input.flags[flag];

@@ -1,4 +1,3 @@
-import type { Client } from "../../client/client.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import { openClient } from "../connection/http.ts";
 import { createEmbeddedTarget, resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
@@ -11,10 +10,11 @@ import { canPrompt } from "../prompt/confirm.ts";
 export type RunOptions = Pick<Context, "argv" | "host" | "svc" | "parseLine" | "shutdown">;
 
 export function createContext(
-  { host, argv, shutdown, svc, parseLine }: RunOptions,
+  run: RunOptions,
   globals: GlobalOptions,
   output: Output,
 ): Context & { close(): Promise<void> } {
+  const { host, argv, shutdown } = run;
   const { signal, forceSignal } = shutdown;
   const closers: (() => Promise<void>)[] = [];
   const onEnd = (close: () => Promise<void>) => void closers.unshift(close);
@@ -40,9 +40,7 @@ export function createContext(
         hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
       });
     }
-    const client: Client = await openClient({ host, globals, output, baseUrls, credentials, connections, signal });
-    onEnd(() => client.close());
-    return client;
+    return openClient({ host, globals, output, onEnd }, { baseUrls, credentials }, { connections, signal });
   };
 
   const confirm: Context["confirm"] = async (question, flag) => {
@@ -57,19 +55,8 @@ export function createContext(
   };
 
   return {
-    host,
-    argv,
-    globals,
-    output,
-    signal,
-    forceSignal,
-    target,
-    client,
-    confirm,
-    svc,
-    parseLine,
-    onEnd,
-    shutdown,
+    ...run,
+    ...{ globals, output, signal, forceSignal, target, client, confirm, onEnd },
     async close() {
       for (const close of closers.splice(0)) await close();
     },

@@ -92,17 +92,15 @@ export async function prepareRequest<Value = unknown>(
       await context.output.warn(`warning: ${line}`);
   }
   const checkedCall = checkInput(spec, operation, { ...givenArgs, query: { ...query, ...givenArgs.query } }, input);
+  const { query: givenQuery = {} } = checkedCall.args;
   const completeCall = spec.paging
-    ? checkedCall.with({
-        query: buildFirstPageQuery(spec.paging, checkedCall.args.query ?? {}, input.flags.all === true),
-      })
+    ? checkedCall.with({ query: buildFirstPageQuery(spec.paging, givenQuery, input.flags.all === true) })
     : checkedCall;
   const signedCall = sign ? await sign(completeCall) : completeCall;
 
   const file = input.flags.output as string | undefined;
-  if (isBinary(spec) && input.flags["dry-run"] !== true) {
-    rejectBytesOnTerminal(context.host, file);
-  }
+  const isBinary = hasBytes(spec, /^(?!text\/|.*charset=)/);
+  if (isBinary && input.flags["dry-run"] !== true) rejectBytesOnTerminal(context.host, file);
   if (file !== undefined && file !== "-") {
     const inputs = [input.flags.data, input.flags.file] as (string | undefined)[];
     await checkOutputFile(context.host, file, "--output", { inputs });
@@ -132,14 +130,8 @@ export async function prepareRequest<Value = unknown>(
       const onMissed = (count: number | undefined) => void context.output.note(describeDroppedEvents(count));
       const getDeclaration = (headers: ApiResponse["headers"]) =>
         isChecked && isCompared(headers) ? loadOperation(spec) : undefined;
-      const send = (checkedCall: CheckedCall) =>
-        client.send(checkedCall, {
-          contentType,
-          silenceMs,
-          onMissed,
-          declaration: getDeclaration,
-          exactNumbers: !reads,
-        });
+      const options = { contentType, silenceMs, onMissed, declaration: getDeclaration, exactNumbers: !reads };
+      const send = (checkedCall: CheckedCall) => client.send(checkedCall, options);
       const response = await withSpinner(context, spec.summary, () =>
         input.flags.all === true && spec.paging
           ? fetchAllParts(spec.paging, spec.rows!, changedCall, send)
@@ -151,9 +143,8 @@ export async function prepareRequest<Value = unknown>(
       const movedCount = Number(response.headers["x-svc-moved"]);
       if (movedCount > 0) {
         const count = pluralize(movedCount, "identifier was", "identifiers were");
-        await context.output.note(
-          `${count} mapped to another cluster and ${movedCount === 1 ? "has" : "have"} been moved`,
-        );
+        const have = movedCount === 1 ? "has" : "have";
+        await context.output.note(`${count} mapped to another cluster and ${have} been moved`);
       }
       const query = changedCall.args.query ?? {};
       // An empty request would cause an irrelevant prompt.
@@ -170,15 +161,8 @@ export async function prepareRequest<Value = unknown>(
   };
 }
 
-const isBinary = ({ responses }: CommandSpec): boolean =>
-  Object.values(responses).some(
-    (response) => response.kind === "bytes" && !/^text\/|charset=/.test(response.mediaType),
-  );
-
-const isDocument = ({ responses }: CommandSpec): boolean =>
-  Object.values(responses).some(
-    (answer) => answer.kind === "bytes" && /^application\/(?!octet-stream)/.test(answer.mediaType),
-  );
+const hasBytes = ({ responses }: CommandSpec, mediaType: RegExp): boolean =>
+  Object.values(responses).some((response) => response.kind === "bytes" && mediaType.test(response.mediaType));
 
 async function maskValues(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
   const fields = isObject(value) ? value : {};
@@ -188,12 +172,7 @@ async function maskValues(value: unknown, members: readonly string[], { host }: 
   );
 }
 
-async function fetchAllParts(
-  paging: Paging,
-  rows: string,
-  call: CheckedCall,
-  send: PreparedRequest["send"],
-): Promise<ApiResponse> {
+async function fetchAllParts(paging: Paging, rows: string, call: CheckedCall, send: PreparedRequest["send"]) {
   const first = await send(call);
   const fetch = async (query: object) => parsePart(await send(call.with({ query: { ...query } })));
   const value = await fetchAllPages(paging, rows, parsePart(first), call.args.query ?? {}, fetch);
@@ -205,12 +184,7 @@ function parsePart({ status, value }: ApiResponse): Record<string, unknown> {
   throw new InvalidResponseError(status, `The service responded with ${status} and a body that is not an object.`);
 }
 
-function checkInput(
-  spec: CommandSpec,
-  operation: CallableOperation,
-  args: CallArguments,
-  input: CommandInput,
-): CheckedCall {
+function checkInput(spec: CommandSpec, operation: CallableOperation, args: CallArguments, input: CommandInput) {
   try {
     const call = CheckedCall.check(operation, args);
     // The service rejects such values with its own message, as in OAuth. Its schema accepts them.
@@ -255,11 +229,7 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
   return operation;
 }
 
-async function confirmCommand(
-  spec: CommandSpec,
-  { positionals, flags }: CommandInput,
-  context: Context,
-): Promise<void> {
+async function confirmCommand(spec: CommandSpec, { positionals, flags }: CommandInput, context: Context) {
   if (spec.confirm === undefined) return;
   const names = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
   const action = names.length === 0 ? spec.summary : `${spec.summary} (${names.join(", ")})`;
@@ -280,12 +250,10 @@ async function explainEmptyList(
 }
 
 const listFilters = ({ flags }: CommandSpec, flagValues: CommandInput["flags"]): string[] =>
-  flags
-    .filter(
-      ({ flag, target }) =>
-        target?.in === "query" && flagValues[flag] !== undefined && !pagingParameters.has(target.name),
-    )
-    .map(({ flag }) => flag);
+  flags.flatMap(({ flag, target }) => {
+    const isFilter = target?.in === "query" && flagValues[flag] !== undefined && !pagingParameters.has(target.name);
+    return isFilter ? [flag] : [];
+  });
 
 const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
@@ -318,7 +286,7 @@ async function showResponse(
       const content =
         typeof response.value === "string"
           ? [Buffer.from(response.value)]
-          : getDocumentBytes(response, { mayBeEmpty: !isDocument(spec) });
+          : getDocumentBytes(response, { mayBeEmpty: !hasBytes(spec, /^application\/(?!octet-stream)/) });
       if (file !== undefined && file !== "-") {
         await writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
@@ -332,9 +300,7 @@ async function showResponse(
   async function showNothing(): Promise<void> {
     if (response.value !== undefined) return output.show(response.value, view);
     const isMissing = getBodyKind(operation, response.status) === "json";
-    if (isMissing && spec.method === "GET") {
-      throw createEmptyResponseError("JSON", response.status);
-    }
+    if (isMissing && spec.method === "GET") throw createEmptyResponseError("JSON", response.status);
     if (output.format === "json") return output.show(null);
     const outcome = isMissing ? `the service responded ${response.status} with an empty body` : "done";
     return output.note(`${spec.summary}: ${outcome}`);

@@ -7,15 +7,8 @@ import { PartialFailureError } from "../process/failure.ts";
 
 const hiddenHint = "The object may not exist, may belong to another workspace, or may be hidden from this user.";
 
-/**
- * Adds the command that lists the existing objects to a service error about a missing one. Returns other errors
- * unchanged.
- */
-export async function suggestExistingNames(
-  error: unknown,
-  declaration: DeclaredCommand,
-  input: CommandInput,
-): Promise<unknown> {
+/** Adds the command that lists existing objects to an error about a missing one. Returns other errors unchanged. */
+export async function suggestExistingNames(error: unknown, declaration: DeclaredCommand, input: CommandInput) {
   if (!(error instanceof ServiceError) || error.problem.hint !== undefined) return error;
   const spec = "operation" in declaration ? declaration : declaration.spec;
   const isHidden = error.status === 403 && spec?.hidesMissing === true;
@@ -51,10 +44,7 @@ function findCompositeId(spec: CommandSpec | undefined, { positionals }: Command
 }
 
 /** Next commands by the status in which a contract cannot be signed, declined or sent. */
-const nextCommands = lookupTable<readonly string[]>({
-  DRAFT: ["contracts", "send"],
-  ON_HOLD: ["emulator", "resume"],
-});
+const nextCommands = lookupTable<readonly string[]>({ DRAFT: ["contracts", "send"], ON_HOLD: ["emulator", "resume"] });
 
 const listCommands = lookupTable<readonly string[]>({
   contract_template_id: ["contracts", "templates", "list"],

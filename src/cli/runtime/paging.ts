@@ -8,10 +8,7 @@ import { UsageError } from "../process/failure.ts";
 type Query = Readonly<Record<string, unknown>>;
 type Part = Readonly<Record<string, unknown>>;
 
-/**
- * With `--all`, the first page has the maximum number of rows, unless `limit` is given. Throws UsageError if the query
- * also selects a page.
- */
+/** With `--all`, the first page is of maximum size, unless `limit` is set. Throws UsageError if a page is selected. */
 export function buildFirstPageQuery<Q extends Query>(
   { by, maxPerPage }: Paging,
   query: Q,

@@ -11,7 +11,7 @@ import {
 } from "../../base/otel.ts";
 import { svcVersion } from "../../base/version.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
-import type { CapturedRun, CommandOutcome, Context, NestedRunOptions } from "../command.ts";
+import type { CapturedRun, Context, NestedRunOptions } from "../command.ts";
 import { loadWrittenCommand } from "../command-tree/written-commands.ts";
 import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
 import { buildChildVariables, openTransport, readParentContext } from "../connection/http.ts";
@@ -43,10 +43,7 @@ export function runCommandLine(invocation: InterpretedLine, run: RunOptions): Pr
   return hasCollector(run.host.env) ? performTraced(invocation, run) : performCommand(invocation, run);
 }
 
-async function performCommand(
-  { declaration, input, globals: givenGlobals }: InterpretedLine,
-  run: RunOptions,
-): Promise<number> {
+async function performCommand({ declaration, input, globals: givenGlobals }: InterpretedLine, run: RunOptions) {
   const { host, shutdown } = run;
   const globals = readGlobals(givenGlobals);
   rejectUnusedOptions(declaration, globals, givenGlobals);
@@ -155,11 +152,7 @@ async function exportSpan(span: Span, settings: OtelSettings, { host, shutdown }
 }
 
 /** Runs the command, and restarts it after each prompt for missing input. */
-async function runWithPrompts(
-  declaration: DeclaredCommand,
-  input: CommandInput,
-  context: Context,
-): Promise<Awaited<CommandOutcome>> {
+async function runWithPrompts(declaration: DeclaredCommand, input: CommandInput, context: Context) {
   for (let currentInput = input; ; ) {
     const completeInput = pickTyped(declaration, currentInput);
     try {
@@ -187,15 +180,8 @@ function pickTyped({ positionals: specs }: CommandDeclaration, input: CommandInp
   return { ...input, positionals: positionals as CommandInput["positionals"] };
 }
 
-/**
- * Without a terminal, missing input fails with exit code 2 before credentials and addresses are resolved (DECISIONS.md,
- * L6, L7).
- */
-async function completeInput(
-  declaration: DeclaredCommand,
-  input: CommandInput,
-  context: Context,
-): Promise<CommandInput> {
+/** Without a terminal, missing input exits with 2 before credentials and addresses resolve (DECISIONS.md, L6, L7). */
+async function completeInput(declaration: DeclaredCommand, input: CommandInput, context: Context) {
   const missing = findMissingInput(declaration, input);
   const missingNames = [
     ...missing.positionals.map(({ name }) => `<${name.replaceAll("_", "-")}>`),

@@ -4,7 +4,6 @@ import { annotate, shouldAnnotate } from "../../output/ci.ts";
 import { formatJUnit } from "../../output/junit.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { countCheckResults, createReportWriter, describeCounts, selectChecks } from "../certify/check.ts";
 import { type Assessment, type ClientCheck, clientChecks } from "../certify/client/checks.ts";
 import { type ClientRunResult, runScenarios } from "../certify/client/run.ts";
@@ -36,10 +35,10 @@ const authCertify = defineCommand({
   ],
   flags,
   examples: [
-    createExample("List the checks", "auth certify --list"),
-    createExample("Check a client", "auth certify -- node sign-in.js"),
-    createExample("Write a report in CI", "auth certify --report certify.xml -- python3 sign_in.py"),
-    createExample("Check how it slows down", "auth certify --only slow-down -- node sign-in.js"),
+    ["List the checks", "auth certify --list"],
+    ["Check a client", "auth certify -- node sign-in.js"],
+    ["Write a report in CI", "auth certify --report certify.xml -- python3 sign_in.py"],
+    ["Check how it slows down", "auth certify --only slow-down -- node sign-in.js"],
   ],
   async run(input, context) {
     const { only, skip } = input.flags;

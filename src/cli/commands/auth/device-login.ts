@@ -4,7 +4,6 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readVariable, resolveOAuthClientSetting } from "../../connection/resolve-settings.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { issuerFlag } from "./tokens.ts";
 
 const authDeviceLogin = defineCommand({
@@ -21,13 +20,10 @@ const authDeviceLogin = defineCommand({
     createSwitch("finish", "Finish a sign-in that --no-wait started"),
   ],
   examples: [
-    createExample("Sign in to the emulator of this folder", "--emulator auth device-login --client-id demo-cli"),
-    createExample(
-      "Sign in to another server",
-      "auth device-login --issuer https://id.example.com --client-id tool --scope openid",
-    ),
-    createExample("Start a sign-in without waiting", "auth device-login --client-id demo-cli --no-wait"),
-    createExample("Check whether the sign-in is approved", "auth device-login --finish --no-wait"),
+    ["Sign in to the emulator of this folder", "--emulator auth device-login --client-id demo-cli"],
+    ["Sign in to another server", "auth device-login --issuer https://id.example.com --client-id tool --scope openid"],
+    ["Start a sign-in without waiting", "auth device-login --client-id demo-cli --no-wait"],
+    ["Check whether the sign-in is approved", "auth device-login --finish --no-wait"],
   ],
   async run(input, context) {
     const { host, output } = context;

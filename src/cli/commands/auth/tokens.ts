@@ -16,7 +16,6 @@ import { readVariable } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { PartialFailureError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 
@@ -29,8 +28,8 @@ const authStatus = defineCommand({
     "Shows the source and location of each token, never the token. Tokens of an emulator expire in its virtual time, which is requested. Exits 4 if there is no valid sign-in for the server.",
   flags: [issuerFlag],
   examples: [
-    createExample("List all sign-ins", "auth status"),
-    createExample("Print fields for a program", "auth status --json=address,state,expires_at"),
+    ["List all sign-ins", "auth status"],
+    ["Print fields for a program", "auth status --json=address,state,expires_at"],
   ],
   async run(input, context) {
     const { output } = context;
@@ -65,21 +64,10 @@ async function listSignIns(issuer: string | undefined, context: Context) {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
-  const environmentRows = readVariable(host, "SVC_TOKEN")
-    ? [
-        {
-          address: currentAddress ?? "any",
-          source: "SVC_TOKEN",
-          location: "environment",
-          client_id: null,
-          scope: null,
-          expires_at: null,
-          state: "given",
-          refreshable: false,
-          current: true,
-        },
-      ]
-    : [];
+  const place = { address: currentAddress ?? "any", source: "SVC_TOKEN", location: "environment" };
+  const unknown = { client_id: null, scope: null, expires_at: null };
+  const environmentRow = { ...place, ...unknown, state: "given", refreshable: false, current: true };
+  const environmentRows = readVariable(host, "SVC_TOKEN") ? [environmentRow] : [];
   const readRow = async ([address, account]: [string, Account]) => {
     const now = await findServerTime(context, address, account);
     if (now === undefined) {
@@ -107,17 +95,12 @@ const authRefresh = defineCommand({
   description:
     "Commands do this automatically when a token is about to expire. Concurrent commands take turns, so a refresh token is never used twice.",
   flags: [issuerFlag],
-  examples: [createExample("Refresh the token before a long job", "auth refresh")],
+  examples: [["Refresh the token before a long job", "auth refresh"]],
   async run(input, context) {
     const address = await resolveAccountAddress(input.flags.issuer, context);
     const { expires_at, scope, refreshed_at } = await refreshAccount(context, address, true);
-    const tokenInfo = {
-      address,
-      expires_at: expires_at ?? null,
-      scope: scope ?? null,
-      refreshed_at: refreshed_at ?? null,
-    };
-    await context.output.show(tokenInfo, { fields: Object.keys(tokenInfo) });
+    const times = { expires_at: expires_at ?? null, scope: scope ?? null, refreshed_at: refreshed_at ?? null };
+    await context.output.show({ address, ...times }, { fields: ["address", ...Object.keys(times)] });
   },
 });
 
@@ -126,7 +109,7 @@ const authToken = defineCommand({
   summary: "Print a valid access token for other programs",
   description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
   flags: [issuerFlag],
-  examples: [createExample("Pass the token to a script without showing it", "auth token --json=access_token")],
+  examples: [["Pass the token to a script without showing it", "auth token --json=access_token"]],
   async run(input, context) {
     const { output, host } = context;
     const environmentToken = input.flags.issuer === undefined ? readVariable(host, "SVC_TOKEN")?.value : undefined;
@@ -135,10 +118,8 @@ const authToken = defineCommand({
       : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
     if (output.format === "table" && !context.globals.fields) await output.print(access_token);
     else {
-      await output.show(
-        { access_token, token_type, expires_at: expires_at ?? null },
-        { fields: ["access_token", "token_type", "expires_at"] },
-      );
+      const fields = ["access_token", "token_type", "expires_at"];
+      await output.show({ access_token, token_type, expires_at: expires_at ?? null }, { fields });
     }
   },
 });
@@ -148,8 +129,8 @@ const authLogout = defineCommand({
   summary: "Sign out, and revoke the tokens if the server can",
   flags: [issuerFlag, createSwitch("all", "Sign out everywhere")],
   examples: [
-    createExample("Sign out of the configured routing service", "auth logout"),
-    createExample("Sign out of all servers", "auth logout --all"),
+    ["Sign out of the configured routing service", "auth logout"],
+    ["Sign out of all servers", "auth logout --all"],
   ],
   async run(input, context) {
     const { output, host } = context;
@@ -172,15 +153,14 @@ const authLogout = defineCommand({
 /** Removes the account. Returns whether the server also revoked the tokens, which many do not support. */
 async function removeAccount(address: string, context: Context): Promise<boolean | "unknown"> {
   if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
-  let account: Awaited<ReturnType<typeof changeAccount>>;
+  let account: Account | undefined;
   await changeAccount(context, address, (now) => {
     account = now;
     return undefined;
   });
   if (account?.revocation_url === undefined) return false;
-  const { client_id, refresh_token, access_token } = account;
+  const { client_id, refresh_token, access_token, revocation_url: url } = account;
   const token = refresh_token ?? access_token;
-  const url = account.revocation_url;
   const client = await createOAuthClient(context);
   const response = await postOAuth(client, url, "form", { token, client_id }, context.signal).catch(
     (error: unknown) => {

@@ -50,11 +50,7 @@ export async function promptForContract(input: ContractInput, context: Context):
  * a signatory of the own side, or another template if this one cannot be sent for signature. Returns the completed
  * input, or undefined if there is nothing to prompt for.
  */
-export async function askForRejectedFields(
-  error: unknown,
-  input: ContractInput,
-  context: Context,
-): Promise<ContractInput | undefined> {
+export async function askForRejectedFields(error: unknown, input: ContractInput, context: Context) {
   if (!(error instanceof ServiceError) || error.status !== 400) return undefined;
   const { message, fields } = error.problem;
   const assignments = input.flags.set ?? [];
@@ -99,11 +95,7 @@ async function askOtherTemplate(rejectedId: number | undefined, context: Context
   return Number(await askChoice("Another template:", otherChoices, context));
 }
 
-async function addAssignments(
-  input: ContractInput,
-  assignments: readonly string[],
-  context: Context,
-): Promise<ContractInput> {
+async function addAssignments(input: ContractInput, assignments: readonly string[], context: Context) {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("To run this without prompts:");
   await context.output.note(

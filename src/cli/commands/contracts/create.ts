@@ -5,18 +5,13 @@ import { type CommandSpec, createSwitch } from "../../../derive/command-spec.ts"
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { PartialFailureError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
 import { type PreparedRequest, prepareRequest } from "../../runtime/derived-command.ts";
 
 const idempotentFlag = createSwitch("idempotent", "Show the contract with this external_metadata.id if it exists");
 
 /** Shows the contract that the request would duplicate. Returns false if there is none. */
-async function showExisting(
-  { call, client }: PreparedRequest,
-  spec: CommandSpec,
-  { output }: Context,
-): Promise<boolean> {
+async function showExisting({ call, client }: PreparedRequest, spec: CommandSpec, { output }: Context) {
   const { id } = toFields(toFields(call.args.body).external_metadata);
   if (typeof id !== "string" || id === "") {
     throw new UsageError("--idempotent requires external_metadata.id", {
@@ -59,14 +54,11 @@ export const contractsCreate = defineCommand({
   },
   flags: [idempotentFlag],
   examples: [
-    createExample(
-      "Read a file, and change the name",
-      "contracts create --data nda.json --contract-name 'NDA with Acme'",
-    ),
-    createExample(
+    ["Read a file, and change the name", "contracts create --data nda.json --contract-name 'NDA with Acme'"],
+    [
       "Create one contract per record of your system",
       "contracts create --data nda.json --set external_metadata.id=deal-42 --idempotent",
-    ),
+    ],
   ],
   async run(givenInput, context, spec) {
     const { flags } = givenInput;
@@ -99,10 +91,10 @@ const contractsImportExecuted = defineCommand({
   extendsDerived: true,
   flags: [idempotentFlag],
   examples: [
-    createExample(
+    [
       "Import each record of your system once, even if it runs again",
       "contracts import-executed --data archived.json --set external_metadata.id=deal-42 --idempotent",
-    ),
+    ],
   ],
   async run({ flags, ...input }, context, spec) {
     const request = await prepareRequest(spec!, { ...input, flags }, context);

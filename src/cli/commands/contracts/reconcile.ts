@@ -13,7 +13,6 @@ import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 import { fetchAllPages } from "../../runtime/paging.ts";
 import { parseActivities } from "../webhooks/registration.ts";
@@ -32,12 +31,8 @@ interface DueWebhook {
 }
 
 const shownColumns = [
-  "CONTRACT_CREATED",
-  "CONTRACT_SENT_TO_COUNTERPARTY",
-  "CONTRACT_SIGNATURE_REQUESTED",
-  "CONTRACT_SIGNED",
-  "CONTRACT_EXECUTED",
-  "CONTRACT_VOIDED",
+  ...["CONTRACT_CREATED", "CONTRACT_SENT_TO_COUNTERPARTY", "CONTRACT_SIGNATURE_REQUESTED"],
+  ...["CONTRACT_SIGNED", "CONTRACT_EXECUTED", "CONTRACT_VOIDED"],
 ] as const satisfies readonly Activity[];
 
 const flags = [
@@ -63,14 +58,11 @@ const contractsReconcile = defineCommand({
   description: `Reads the contracts that changed since a time, and lists the webhooks that the service would have sent for them to a subscriber of every activity. Registered webhooks are not compared: use --activities to check only yours. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")}.`,
   flags,
   examples: [
-    createExample(
+    [
       "List what a receiver missed while it was down",
       "contracts reconcile --since 2031-01-02T03:04:05Z --received webhooks.ndjson",
-    ),
-    createExample(
-      "List the executions of the last two hours",
-      "contracts reconcile --since 2h --activities CONTRACT_EXECUTED",
-    ),
+    ],
+    ["List the executions of the last two hours", "contracts reconcile --since 2h --activities CONTRACT_EXECUTED"],
   ],
   async run({ flags: flagValues }, context) {
     const selectedActivities = requireActivities(flagValues.activities);

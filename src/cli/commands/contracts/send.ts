@@ -3,13 +3,12 @@ import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
-import { type Command, type Context, defineCommand } from "../../command.ts";
+import { type Command, defineCommand } from "../../command.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 import { prepareRequest } from "../../runtime/derived-command.ts";
 
@@ -24,7 +23,7 @@ const contractsSend = defineCommand({
     }),
     createTextFlag("wait-timeout", "DURATION", "Maximum wait, then exit 75", { default: "10m" }),
   ],
-  examples: [createExample("Send, and wait until everyone has signed", "contracts send T-1 --wait executed")],
+  examples: [["Send, and wait until everyone has signed", "contracts send T-1 --wait executed"]],
   async run(input, context, spec) {
     const target = input.flags.wait?.toUpperCase();
     const longest = input.flags["wait-timeout"] ?? "10m";
@@ -51,15 +50,21 @@ const contractsSend = defineCommand({
     await context.output.note(
       `${startNote}, waiting for ${target} (at most ${longest}; change it with --wait-timeout)`,
     );
-    const waitForTarget = () => waitForStatus(context, id, target, timeoutMs, fetchStatus);
-    const response = await withSpinner(context, `Waiting for ${target}`, waitForTarget, { tellsTime: true }).catch(
-      (error) => {
-        throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
-          next: ["contracts", "status", id],
-          repeatable: true,
-        });
-      },
-    );
+    const waitForTarget = () =>
+      pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
+        const response = await fetchStatus();
+        const status: string = response.contract_status;
+        if (status === target) return response;
+        if (!isFinal(status)) return undefined;
+        throw new CommandFailedError("failed", "wrong_status", `${id} is ${status} and cannot become ${target}.`);
+      });
+    const waiting = withSpinner(context, `Waiting for ${target}`, waitForTarget, { tellsTime: true });
+    const response = await waiting.catch((error) => {
+      throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
+        next: ["contracts", "status", id],
+        repeatable: true,
+      });
+    });
     await context.output.show(response);
   },
 });
@@ -73,31 +78,13 @@ async function wasSentBefore(error: unknown, fetchStatus: StatusQuery): Promise<
   return status === "SIGN" || status === "EXECUTED";
 }
 
-async function waitForStatus(
-  context: Context,
-  id: string,
-  target: string,
-  timeoutMs: number,
-  fetchStatus: StatusQuery,
-) {
-  return pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
-    const response = await fetchStatus();
-    const status: string = response.contract_status;
-    if (status === target) return response;
-    if (isFinal(status)) {
-      throw new CommandFailedError("failed", "wrong_status", `${id} is ${status} and cannot become ${target}.`);
-    }
-    return undefined;
-  });
-}
-
 /** Maps the status of a contract to an exit code, for scripts that poll (DECISIONS.md, L10). */
 export const contractsStatus = defineCommand({
   words: ["contracts", "status"],
   summary: "Show a contract's status",
   extendsDerived: true,
   flags: [createSwitch("exit-status", "Exit 8 while the contract can be executed, and 1 if it cannot")],
-  examples: [createExample("Continue only when everyone has signed", "contracts status T-1 --exit-status")],
+  examples: [["Continue only when everyone has signed", "contracts status T-1 --exit-status"]],
   async run(input, context, spec) {
     const request = await prepareRequest<ResultOf<typeof showContractStatus>>(spec!, input, context, {
       reads: input.flags["exit-status"] === true,

@@ -16,10 +16,7 @@ export interface KeyActionState {
 
 export interface KeyActionTools {
   readonly state: KeyActionState;
-  /**
-   * Prints and runs a command. Resolves with its response. Prints the error and resolves with undefined if the command
-   * fails.
-   */
+  /** Prints and runs a command. Resolves with its response, or prints its error and resolves with undefined. */
   run(argv: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined>;
   /** Prints a command and all of its output. */
   show(argv: readonly string[]): Promise<void>;

@@ -14,29 +14,23 @@ import {
   verifyReceivedDelivery,
 } from "../webhooks/forwarding.ts";
 
-interface SessionReceiverOptions {
-  readonly forwardTo: string | undefined;
-  readonly extraHeaders: Readonly<Record<string, string>>;
-  readonly onDelivery: (delivery: HandledDelivery) => Promise<void>;
-}
-
-/**
- * Opens the receiver of a session. The receiver verifies and forwards each delivery, and returns the response of the
- * app.
- */
-export async function openSessionReceiver(options: SessionReceiverOptions, context: Context): Promise<WebhookReceiver> {
-  const { forwardTo, extraHeaders, onDelivery } = options;
+/** Opens the receiver of a session. It verifies and forwards each delivery, and returns the app's response. */
+export async function openSessionReceiver(
+  { forwardTo, extraHeaders }: { forwardTo: string | undefined; extraHeaders: Readonly<Record<string, string>> },
+  onDelivery: (delivery: HandledDelivery) => Promise<void>,
+  context: Context,
+): Promise<WebhookReceiver> {
   const poster = forwardTo === undefined ? undefined : await openDeliverySender(context);
   let key = await fetchKey(context);
   let count = 0;
 
-  async function verify({ path, body, headers }: ReceivedWebhookRequest): Promise<VerifiedDelivery> {
-    const received = { number: count, at: context.host.wall.now(), path, body, headers };
-    const verified = await verifyReceivedDelivery({ ...received, key });
+  async function verify(request: ReceivedWebhookRequest): Promise<VerifiedDelivery> {
+    const facts = { number: count, nowMs: context.host.wall.now() };
+    const verified = await verifyReceivedDelivery(request, { ...facts, key });
     if (verified.reason !== "mismatch") return verified;
     // A replaced state has a different key.
     key = await fetchKey(context).catch(() => key);
-    return verifyReceivedDelivery({ ...received, key });
+    return verifyReceivedDelivery(request, { ...facts, key });
   }
 
   const receiver = await openWebhookReceiver({
@@ -59,10 +53,7 @@ async function fetchKey(context: Context): Promise<string> {
   return (await client.call(showHmacKey)).hmac_key;
 }
 
-/**
- * Returns the virtual time, which requests and attempts of a session show. Returns undefined if the emulator has just
- * ended.
- */
+/** Returns the virtual time, as in requests and attempts of a session, or undefined if the emulator has just ended. */
 async function fetchTime(context: Context): Promise<string | undefined> {
   const client = await context.client("emulator", { connections: 1 }).catch(() => undefined);
   const clock = await client?.call(showClock, {}, { retries: 0 }).catch(() => undefined);

@@ -85,7 +85,6 @@ export class SessionScreen {
   }
 }
 
-/** Joins the parts that fit into a line. */
 const fitParts = (parts: readonly string[], columns: number): string =>
   parts.map(escapeControlCharacters).reduce((line, part) => {
     const longer = line === "" ? part : `${line} | ${part}`;

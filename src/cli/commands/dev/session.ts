@@ -175,10 +175,7 @@ export class DevSession {
     if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
   }
 
-  /**
-   * Shows an attempt. Tables omit successful deliveries to the session's own webhook, because its receiver reports
-   * them.
-   */
+  /** Shows an attempt. Tables omit successful ones to the session's webhook, because its receiver reports them. */
   #onAttempt({ at, delivery }: Extract<SessionEvent, { event: "delivery" }>, columns: number | undefined): void {
     const isOwn = delivery.webhook_id === this.#state.webhookId;
     if (isOwn) this.#state.deliveryId = delivery.id;

@@ -11,7 +11,7 @@ import { pollUntil } from "../../connection/follow.ts";
 import { openClient } from "../../connection/http.ts";
 import { resolveControlTarget, resolveServiceTarget } from "../../connection/target.ts";
 import type { Output } from "../../output/output.ts";
-import { bold, type StyledLine } from "../../output/styled.ts";
+import { bold } from "../../output/styled.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "../emulator/open.ts";
@@ -83,12 +83,8 @@ export function createFolderContext(context: Context, output: Output): Context {
     host,
     output,
     target,
-    async client(service, { connections } = {}) {
-      const { baseUrls, credentials } = await target(service);
-      const client = await openClient({ host, globals, output, baseUrls, credentials, connections, signal });
-      onEnd(() => client.close());
-      return client;
-    },
+    client: async (service, { connections } = {}) =>
+      openClient({ host, globals, output, onEnd }, await target(service), { connections, signal }),
     svc: (argv, options) => context.svc(argv, { ...options, env: { ...clearedVariables, ...options?.env } }),
   };
 }
@@ -121,11 +117,7 @@ export function toReadyDocument({ emulator, receiverUrl, webhookId, forwardTo }:
   };
 }
 
-export function formatReadyLines(
-  { emulator, webhookId, forwardTo }: ReadySession,
-  hasKeys: boolean,
-  host: Host,
-): readonly StyledLine[] {
+export function formatReadyLines({ emulator, webhookId, forwardTo }: ReadySession, hasKeys: boolean, host: Host) {
   const cluster = getMainCluster(emulator);
   const state = relative(host.cwd, emulator.state) || emulator.state;
   const target =

@@ -52,11 +52,7 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
 const isTarget = (value: unknown): value is ServiceTarget =>
   typeof value === "object" && value !== null && "baseUrls" in value;
 
-async function requestService(
-  service: "router" | "contracts",
-  operation: Operation,
-  context: Context,
-): Promise<ServiceResponse | Error> {
+async function requestService(service: "router" | "contracts", operation: Operation, context: Context) {
   const { wall } = context.host;
   const startedAt = wall.monotonicNow();
   try {
@@ -98,10 +94,7 @@ async function checkContracts(
 }
 
 /** Reports the virtual time of an emulator. Compares the clock of another service with the local one. */
-function checkClock(
-  { host: { wall } }: Context,
-  outcomes: readonly (ServiceResponse | Error | undefined)[],
-): CheckResult {
+function checkClock({ host: { wall } }: Context, outcomes: readonly (ServiceResponse | Error | undefined)[]) {
   const responses = outcomes.filter((one): one is ServiceResponse => one !== undefined && !(one instanceof Error));
   const [virtualTime] = responses.flatMap(({ headers }) => readVirtualTime(headers) ?? []);
   if (virtualTime === undefined) return checkClockSkew(wall.now(), responses);
@@ -174,16 +167,15 @@ export interface CheckResult {
 
 const createResult =
   (status: CheckResult["status"]) =>
-  (check: string, detail: string, hint?: string, kind?: FailureKind): CheckResult => ({
-    check,
-    status,
-    detail,
-    hint,
-    kind,
-  });
+  (check: string, detail: string, hint?: string): CheckResult => ({ check, status, detail, hint });
 
 export const createPassedCheck = createResult("ok");
 export const createCheckWarning = createResult("warning");
 export const createSkippedCheck = createResult("skipped");
-export const createFailedCheck = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult =>
-  createResult("failed")(check, detail, hint, kind);
+export const createFailedCheck = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
+  check,
+  status: "failed",
+  detail,
+  hint,
+  kind,
+});

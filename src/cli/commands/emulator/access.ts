@@ -1,7 +1,6 @@
 import { approveDevice } from "../../../api/emulator/device-grants.ts";
 import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
 /** Tables can appear on shared screens. This table therefore shows only the location of the secrets. */
@@ -50,7 +49,7 @@ const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | 
     summary: `${verb === "approve" ? "Approve" : "Deny"} a device by its user code, as a user`,
     positionals: [{ name: "user_code", description: "User code that the device shows; case and hyphen are ignored" }],
     flags: deviceFlags,
-    examples: [createExample("Use the code that a device shows", `emulator device ${verb} WDJB-MJHT`)],
+    examples: [["Use the code that a device shows", `emulator device ${verb} WDJB-MJHT`]],
     async run(input, context) {
       const client = await context.client("emulator", { file: input.flags.file });
       const { cluster: clusterId, email } = input.flags;

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { isHidden } from "../../../api/control-roles.ts";
+import { omitUndefined } from "../../../base/object.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -17,7 +18,6 @@ import { readProfileKey, readProfileName } from "../../connection/resolve-settin
 import { maskSecrets } from "../../output/ci.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { createExample } from "../../process/shell-words.ts";
 
 type ShellVariables = Readonly<Record<string, string | undefined>>;
 
@@ -37,9 +37,9 @@ const emulatorEnv = defineCommand({
     createTextFlag("workspace", "ID|NAME", "Workspace whose keys and cluster to use (default: the first)"),
   ],
   examples: [
-    createExample("Set the variables in this shell", "emulator env"),
-    createExample("Use another workspace", "emulator env --workspace 2"),
-    createExample("Set the variables for later steps of a workflow", "emulator env --shell github"),
+    ["Set the variables in this shell", "emulator env"],
+    ["Use another workspace", "emulator env --workspace 2"],
+    ["Set the variables for later steps of a workflow", "emulator env --shell github"],
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
@@ -53,15 +53,12 @@ const emulatorEnv = defineCommand({
     }
     await maskSecrets(host, collectSecrets(emulator));
     const variables = createEmulatorVariables(emulator);
-    const definedVariables = Object.entries(variables).filter(([, value]) => value !== undefined);
-    if (output.format !== "table") return output.show(Object.fromEntries(definedVariables));
+    if (output.format !== "table") return output.show(omitUndefined(variables));
     await output.printContent([Buffer.from(formatVariables(variables, flags.shell ?? detectShell(host)))]);
   },
 });
 
-/**
- * The emulator of this folder takes precedence over the emulator in the environment, whose variables can be outdated.
- */
+/** The emulator of this folder precedes the one in the environment, whose variables can be outdated. */
 async function findRunningEmulator(file: string | undefined, context: Context): Promise<EmulatorAccess> {
   const { globals, host } = context;
   const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;

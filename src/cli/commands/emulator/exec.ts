@@ -1,9 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
+// On Windows, npm is a batch file, which Node's own spawn does not start.
 import spawn from "cross-spawn";
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
+import { omitUndefined } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -23,11 +25,9 @@ import {
 } from "../../output/ci.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { createExample, quoteShellWord } from "../../process/shell-words.ts";
+import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { readEmulatorOptions } from "./options.ts";
-
-// On Windows, npm is a batch file, which Node's own spawn does not start.
 
 const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
@@ -36,11 +36,7 @@ const emulatorExec = defineCommand({
     "Starts an emulator on free ports and in memory, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, and runs the command without a shell. Stops the emulator when the command ends, and exits with its code. SIGINT, SIGTERM and SIGHUP are forwarded to the command; a second one kills it.",
   passthrough: true,
   positionals: [
-    {
-      name: "command",
-      description: "Command to run, with its arguments, optionally after --",
-      variadic: true,
-    },
+    { name: "command", description: "Command to run, with its arguments, optionally after --", variadic: true },
   ],
   flags: createEmulatorFlags(0),
   alsoTakes: {
@@ -49,9 +45,9 @@ const emulatorExec = defineCommand({
     shown: ["seed", "from", "file", "clock", "auto-sign", "port"],
   },
   examples: [
-    createExample("Run a test suite in CI", "emulator exec -- npm test"),
-    createExample("Use a clock that jumps to the next due entry", "emulator exec --clock auto -- pytest -q"),
-    createExample("Use a copy of a snapshot in each run", "emulator exec --from prepared -- npm test"),
+    ["Run a test suite in CI", "emulator exec -- npm test"],
+    ["Use a clock that jumps to the next due entry", "emulator exec --clock auto -- pytest -q"],
+    ["Use a copy of a snapshot in each run", "emulator exec --from prepared -- npm test"],
   ],
   async run(input, context) {
     const [program, ...args] = input.positionals.command;
@@ -70,15 +66,9 @@ const emulatorExec = defineCommand({
   },
 });
 
-/**
- * Creates the environment of the child: the environment of this run plus the variables of the emulator (DECISIONS.md,
- * L21).
- */
+/** Creates the child's environment: that of this run plus the variables of the emulator (DECISIONS.md, L21). */
 export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
-  const all = { ...host.env, ...createEmulatorVariables(emulator) };
-  return Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+  return omitUndefined({ ...host.env, ...createEmulatorVariables(emulator) });
 }
 
 /** Resolves with the exit code, or 128 + n after a signal. Forwards a first signal. A second one kills the child. */

@@ -5,8 +5,8 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { findStopInstructions, probeListener } from "../../connection/emulator/emulator-access.ts";
 import { toStartError, toStateError } from "../../connection/emulator/ended-emulator.ts";
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
+import { getOrigin } from "../../connection/target.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
 
 /** Maximum number of processes of one store with a run file in the same folder. */
@@ -39,9 +39,9 @@ export async function openEmulator(
       names.length > 0
         ? `under ${names.join(", ")}`
         : "but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME";
-    const open = `listening on ${options.host}: other machines can reach this emulator, ${hostNote}`;
-    if (log) log(`warning: ${open}`);
-    else await output.warn(`warning: ${open}`);
+    const warning = `warning: listening on ${options.host}: other machines can reach this emulator, ${hostNote}`;
+    if (log) log(warning);
+    else await output.warn(warning);
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
   await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
@@ -64,7 +64,9 @@ export async function openEmulator(
     await removeStateFolder?.();
     const isPortTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
     const state = options.file ?? runFileState;
-    if (state !== undefined && (isPortTaken || isFileTaken(error as Error, options))) {
+    // Several processes can run one store, each with its own run file.
+    const isFileTaken = (error as Error).name === "StateLockedError" && options.store === undefined;
+    if (state !== undefined && (isPortTaken || isFileTaken)) {
       const running = await createAlreadyRunningError(state, options.file === undefined, error);
       if (running) throw running;
     }
@@ -96,10 +98,6 @@ const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): read
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];
 
-/** Several processes can run one store, each with its own run file. */
-const isFileTaken = ({ name }: Error, { store }: EmulatorOptions): boolean =>
-  name === "StateLockedError" && store === undefined;
-
 const emulatorOpen = defineCommand({
   words: ["emulator", "open"],
   summary: "Open the console of the running emulator in the browser",
@@ -110,8 +108,8 @@ const emulatorOpen = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Open the console of this folder's emulator", "emulator open"),
-    createExample("Print the address for a browser on another machine", "emulator open --url"),
+    ["Open the console of this folder's emulator", "emulator open"],
+    ["Print the address for a browser on another machine", "emulator open --url"],
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
@@ -152,11 +150,7 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
 const choosePortHint = "Choose another port with --port, or use --port 0 for free ports.";
 
 /** An emulator in memory has no state that another one could use, so only the run file has to differ. */
-async function createAlreadyRunningError(
-  state: string,
-  isInMemory: boolean,
-  cause: unknown,
-): Promise<CommandFailedError | undefined> {
+async function createAlreadyRunningError(state: string, isInMemory: boolean, cause: unknown) {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
   const stateName = running.isInMemory ? "state in memory" : `state: ${state}`;
@@ -191,13 +185,11 @@ async function createPortTakenError(
       `${choosePortHint} The other emulator restores its files within seconds if it can. ${stopInstructions.words}.`,
     );
   }
-  const stopHint = isAt(host.env.SVC_EMULATOR_URL, address)
-    ? "The variables of this shell point to the other emulator. To stop it, run svc emulator stop."
-    : `${stopInstructions.words}.`;
+  const stopHint =
+    getOrigin(host.env.SVC_EMULATOR_URL) === address
+      ? "The variables of this shell point to the other emulator. To stop it, run svc emulator stop."
+      : `${stopInstructions.words}.`;
   return createTakenError("another emulator", `${choosePortHint} ${stopHint}`);
 }
-
-const isAt = (url: string | undefined, address: string): boolean =>
-  url !== undefined && URL.canParse(url) && new URL(url).origin === address;
 
 export const commands: readonly Command[] = [emulatorOpen];

@@ -9,9 +9,9 @@ import { type createEmulatorFlags, emulatorOptions, type OptionDeclaration } fro
 import { listOptionalSchemes } from "../../../schemes/webhook-schemes.ts";
 import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts";
 import { readVariable } from "../../connection/resolve-settings.ts";
-import { readSeedDocument } from "../../parse/body.ts";
+import { isSeedFile, readSeedDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
-import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/globals.ts";
+import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag, parseTimeFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
@@ -22,11 +22,9 @@ type Values = { readonly [Name in keyof EmulatorOptions]: EmulatorOptions[Name] 
 /** Converts flags and rarely used environment variables to options. Paths are relative to the working folder. */
 export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host): Promise<EmulatorOptions> {
   const { from, "webhook-headers": headers } = flags;
-  const clock = {
-    mode: flags.clock,
-    speed: parseSpeed(flags["clock-speed"]),
-    start: parseClockStart(flags["clock-start"]),
-  };
+  const { "clock-start": start } = flags;
+  const clock = { mode: flags.clock, speed: parseSpeed(flags["clock-speed"]), start };
+  if (start !== undefined) parseTimeFlag(start, "--clock-start");
   const schemes = listOptionalSchemes().map(({ name }) => name);
   const values = {
     ...readPlainOptions(flags, host),
@@ -35,7 +33,7 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
     ...parsePublicUrls(flags["public-url"] ?? []),
     from: from === undefined ? undefined : await resolveSnapshotFile(from, host),
     ephemeral: isStateless(flags) || undefined,
-    seed: flags.seed === undefined ? undefined : await resolveSeed(flags.seed, host),
+    seed: isSeedFile(flags.seed) ? await readSeedDocument(host, flags.seed) : flags.seed,
     clock: omitUndefined(clock),
     token: readVariable(host, "SVC_EMULATOR_TOKEN")?.value,
     strict: parseStrict(flags.strict),
@@ -97,11 +95,6 @@ function parsePublicUrls(urls: readonly string[]): Pick<EmulatorOptions, "public
 export const isStateless = ({ ephemeral, from, file }: Partial<EmulatorInput["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
 
-async function resolveSeed(name: string, host: Host): Promise<EmulatorOptions["seed"]> {
-  if (name === "demo" || name === "empty") return name;
-  return readSeedDocument(host, name);
-}
-
 function parseStrict(value: string | true | undefined): readonly string[] | undefined {
   if (value === undefined) return undefined;
   if (value === true || value === "") return strictChecks;
@@ -136,10 +129,4 @@ function parseSpeed(speed: number | undefined): number | undefined {
   throw new UsageError(`--clock-speed must be a number above 0, got "${speed}"`, {
     hint: "For example, 60 runs an hour in a minute. To stop the clock, use --clock manual.",
   });
-}
-
-function parseClockStart(text: string | undefined): string | undefined {
-  if (text !== undefined && Number.isNaN(Date.parse(text)))
-    throw new UsageError(`--clock-start must be a time (2031-01-02T03:04:05Z), got "${text}"`);
-  return text;
 }

@@ -11,7 +11,6 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { deliveryFlags, describeResponse, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
@@ -35,13 +34,9 @@ export const emulatorRequests = defineCommand({
   flags: [
     followFlag,
     // The default depends on the other flags.
-    {
-      flag: "reads",
-      type: "boolean",
-      description: "Include requests that only read the control plane",
-    },
+    { flag: "reads", type: "boolean", description: "Include requests that only read the control plane" },
   ],
-  examples: [createExample("Print requests as they arrive", "emulator requests --follow")],
+  examples: [["Print requests as they arrive", "emulator requests --follow"]],
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
     const query = {
@@ -73,7 +68,7 @@ export const emulatorDeliveries = defineCommand({
   extendsDerived: true,
   readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
   flags: [followFlag],
-  examples: [createExample("Print attempts as they happen", "emulator deliveries --follow")],
+  examples: [["Print attempts as they happen", "emulator deliveries --follow"]],
   async run(input, context, spec) {
     if (input.flags.follow) return followDeliveries(input, context);
     return runDerivedCommand(spec!, input, context);
@@ -110,8 +105,8 @@ const deliveriesResend = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Resend a skipped delivery", "emulator deliveries resend 1"),
-    createExample("Resend several deliveries", "emulator deliveries resend 1 2"),
+    ["Resend a skipped delivery", "emulator deliveries resend 1"],
+    ["Resend several deliveries", "emulator deliveries resend 1 2"],
   ],
   async run(input, context, spec) {
     const ids = input.positionals.id;
@@ -163,11 +158,7 @@ const columns = [
  * Shows resent deliveries. A table has the response to each resend, because a failed one does not change the status of
  * its delivery (DECISIONS.md, C18).
  */
-function showResent(
-  items: readonly { readonly attempts: readonly Attempt[] }[],
-  value: unknown,
-  { output }: Context,
-): Promise<void> {
+function showResent(items: readonly { readonly attempts: readonly Attempt[] }[], value: unknown, { output }: Context) {
   if (output.format !== "table") return output.show(value, { rows: "items", columns });
   const rows = items.map((item) => ({ ...item, response: describeResend(item) }));
   return output.show(rows, { columns });

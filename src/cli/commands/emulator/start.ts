@@ -22,7 +22,6 @@ import { parseDurationFlag } from "../../parse/globals.ts";
 import { isSwitchedOn } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { isStateless, readEmulatorOptions } from "./options.ts";
 import {
@@ -31,7 +30,6 @@ import {
   createStandbyEvent,
   formatActivityLine,
   formatBanner,
-  type JsonLog,
   type LeaderInfo,
   leadershipRegainedLines,
 } from "./start/banner.ts";
@@ -64,14 +62,14 @@ export const emulatorStart = defineCommand({
     }),
   ],
   examples: [
-    createExample("Start on the default ports, with the state in .svc/emulator.json", "emulator start"),
-    createExample("Run a virtual minute per second, in memory", "emulator start --ephemeral --clock-speed 60"),
-    createExample("Start a copy of a snapshot next to its emulator", "emulator start --from prepared"),
-    createExample(
+    ["Start on the default ports, with the state in .svc/emulator.json", "emulator start"],
+    ["Run a virtual minute per second, in memory", "emulator start --ephemeral --clock-speed 60"],
+    ["Start a copy of a snapshot next to its emulator", "emulator start --from prepared"],
+    [
       "Store the state in PostgreSQL, so that other processes can take over",
       "emulator start --store postgres://svc@db.example/sandbox",
-    ),
-    createExample("Start in the background, until svc emulator stop", "emulator start --detach"),
+    ],
+    ["Start in the background, until svc emulator stop", "emulator start --detach"],
   ],
   async run(input, context) {
     const { host, signal, forceSignal: cut } = context;
@@ -84,7 +82,10 @@ export const emulatorStart = defineCommand({
     if (stopsAtStdinEnd && input.flags.seed === "-")
       throw new UsageError(`${inputVariable} cannot be used with --seed -`);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
-    limitHeapGrowth();
+    // Limits heap growth between collections to a factor of two instead of four. An emulator runs all day next to other
+    // programs, and garbage would use most of its memory. A smaller limit would save ten megabytes and add a fifth to
+    // the CPU time of a million rows.
+    setFlagsFromString("--heap-growing-percent=100");
     const inputEnded = stopsAtStdinEnd ? waitForInputEnd(context) : neverSettled;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
@@ -139,7 +140,11 @@ export const emulatorStart = defineCommand({
     await report(message);
     announceLeadership = () => void report({ ...message, banner: leadershipRegainedLines }).catch(() => {});
     await log?.logLifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
-    const unwatch = log ? logActivity(emulator, log) : await printEvents(emulator, lasting);
+    const unwatch = log
+      ? emulator.watch(async (events) => {
+          for (const event of events) await log.logEvent(event);
+        })
+      : await printEvents(emulator, lasting);
 
     await Promise.race([emulator.closed, waitUntilAborted(signal), inputEnded]).catch((error) => {
       throw toStateError(error);
@@ -152,13 +157,6 @@ export const emulatorStart = defineCommand({
     signal.throwIfAborted();
   },
 });
-
-/**
- * Limits heap growth between collections to a factor of two instead of four. An emulator runs all day next to other
- * programs, and garbage would use most of its memory. A smaller limit would save ten megabytes and add a fifth to the
- * CPU time of a million rows.
- */
-const limitHeapGrowth = (): void => setFlagsFromString("--heap-growing-percent=100");
 
 /** Prints one line per request, attempt and clock advance, or one document, unless --quiet is given. */
 async function printEvents(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
@@ -175,11 +173,6 @@ async function printEvents(emulator: Emulator, { globals, host, output }: Contex
 /** A log file is read later, so lines get a time. Activities have virtual time, errors wall-clock time. */
 const addTimestamp = (line: string, { stderr, wall }: Host): string =>
   isFileStream(stderr) ? `${toIsoMillis(wall.now())} (wall)  ${line}` : line;
-
-const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
-  emulator.watch(async (events) => {
-    for (const event of events) await log.logEvent(event);
-  });
 
 /** Commands poll the emulator all the time, so only changes and failures of the control plane are shown. */
 const isShownEvent = (event: EmulatorEvent): boolean =>

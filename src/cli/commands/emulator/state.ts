@@ -9,7 +9,6 @@ import { resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { requireFile } from "../../parse/body.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { buildFirstPageQuery, reportMoreRows } from "../../runtime/paging.ts";
 
@@ -21,7 +20,7 @@ const emulatorStateExport = defineCommand({
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "file", type: "text" }] },
   flags: [createTextFlag("output", "FILE", "Write to a file that only you can read", { short: "o" })],
-  examples: [createExample("Write the state to a file", "emulator state export -o state.json")],
+  examples: [["Write the state to a file", "emulator state export -o state.json"]],
   async run({ flags }, context) {
     const file = flags.output;
     const isFile = file !== undefined && file !== "-";
@@ -41,7 +40,7 @@ const emulatorStateImport = defineCommand({
   summary: "Replace the whole state with an exported one",
   description: "Accepts the output of svc emulator state export, from an emulator with the same clusters.",
   extendsDerived: true,
-  examples: [createExample("Restore an exported state", "emulator state import --data state.json")],
+  examples: [["Restore an exported state", "emulator state import --data state.json"]],
   run: async (input, context, spec) => runDerivedCommand(spec!, input, context),
 });
 
@@ -51,7 +50,7 @@ const emulatorRepair = defineCommand({
   summary: "Recover the intact part of a damaged state",
   description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
   positionals: [{ name: "file", description: "State file" }],
-  examples: [createExample("Repair a state with a damaged line", "emulator repair .svc/emulator.json")],
+  examples: [["Repair a state with a damaged line", "emulator repair .svc/emulator.json"]],
   async run(input, context) {
     const path = await requireFile(context.host, input.positionals.file, "<file>");
     const { repairState } = await import("../../../../emulator/index.ts");
@@ -115,8 +114,8 @@ const snapshotDiff = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Show what the test changed", "emulator snapshot diff prepared"),
-    createExample("Check that nothing is left behind", "emulator snapshot diff prepared --exit-status"),
+    ["Show what the test changed", "emulator snapshot diff prepared"],
+    ["Check that nothing is left behind", "emulator snapshot diff prepared --exit-status"],
   ],
   async run({ positionals: { name, other }, flags }, context) {
     const { output } = context;
@@ -151,7 +150,7 @@ const emulatorSeedSchema = defineCommand({
   sendsNothing: true,
   prints: "content",
   summary: "Print the JSON Schema of seed files",
-  examples: [createExample("Print the JSON Schema for an editor", "emulator seed-schema")],
+  examples: [["Print the JSON Schema for an editor", "emulator seed-schema"]],
   async run(_, { output }) {
     const { seedSchema } = await import("../../../../emulator/index.ts");
     await output.printDocument(seedSchema(), 2);

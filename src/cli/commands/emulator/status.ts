@@ -7,15 +7,13 @@ import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
 import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import type { Host } from "../../process/host.ts";
-import { createExample } from "../../process/shell-words.ts";
 
 const emulatorStatus = defineCommand({
   words: ["emulator", "status"],
   summary: "Show whether an emulator runs, its address and its time",
   description: "Exits 5 if no emulator runs.",
   flags: [createTextFlag("file", "FILE", "State file of the emulator")],
-  examples: [createExample("Show the emulator of this folder", "emulator status")],
+  examples: [["Show the emulator of this folder", "emulator status"]],
   async run(input, context) {
     const { output } = context;
     const file = await resolveEndedState(input.flags.file, context);
@@ -48,17 +46,12 @@ const emulatorStatus = defineCommand({
 /** Before it ends, the emulator completes due deliveries for a few seconds (emulator/index.ts). */
 const stopTimeoutMs = 20_000;
 
-/** The emulator writes its state after it stops accepting requests. */
-async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
-  return (await readRunFileOf(resolveStateFile(host, file), file))?.instanceId === instanceId;
-}
-
 const emulatorStop = defineCommand({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
   description: "Exits 5 if no emulator runs.",
   flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
-  examples: [createExample("Stop the emulator of this folder", "emulator stop")],
+  examples: [["Stop the emulator of this folder", "emulator stop"]],
   async run(input, context) {
     const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
     const client = await context.client("emulator", { file }).catch((error: unknown) => {
@@ -86,7 +79,9 @@ const emulatorStop = defineCommand({
         // The connection was cut during shutdown. Nothing listens there a moment later.
         (error: unknown) => !isGone(error),
       );
-      return isReady || (await hasState(context.host, file, shutdownResult.instance)) ? undefined : true;
+      // The emulator writes its state after it stops accepting requests.
+      const running = isReady ? undefined : await readRunFileOf(resolveStateFile(context.host, file), file);
+      return isReady || running?.instanceId === shutdownResult.instance ? undefined : true;
     });
     if (!shutdownResult.couldWrite) {
       await context.output.warn(
@@ -106,12 +101,10 @@ const emulatorClockShow = defineCommand({
   words: ["emulator", "clock", "show"],
   summary: "Show virtual time and what is due next",
   flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
-  examples: [createExample("Show the virtual time", "emulator clock show")],
+  examples: [["Show the virtual time", "emulator clock show"]],
   async run({ flags }, context) {
     const client = await context.client("emulator", { file: flags.file });
-    await context.output.show(await client.call(showClock), {
-      columns: showClock.cli.columns,
-    });
+    await context.output.show(await client.call(showClock), { columns: showClock.cli.columns });
   },
 });
 

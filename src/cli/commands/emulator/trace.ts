@@ -1,6 +1,7 @@
 import { showTrace, watchTrace } from "../../../api/emulator/traces.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { emulatorResource, type TraceNode, toSpan } from "../../../api/trace-span.ts";
+import { groupBy } from "../../../base/object.ts";
 import { buildOtlpDocument } from "../../../base/otel.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
@@ -9,7 +10,6 @@ import { followStream } from "../../connection/follow.ts";
 import { bold, dim, red, type StyledLine, type StyledText, styleState } from "../../output/styled.ts";
 import { outputFormatNames } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { followFlag } from "../webhooks/deliveries.ts";
 
 const emulatorTrace = defineCommand({
@@ -26,8 +26,8 @@ const emulatorTrace = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Find out why a contract's webhook was sent six times", "emulator trace T-1"),
-    createExample("Print the trace as a diagram", "emulator trace T-1 --format mermaid"),
+    ["Find out why a contract's webhook was sent six times", "emulator trace T-1"],
+    ["Print the trace as a diagram", "emulator trace T-1 --format mermaid"],
   ],
   async run({ positionals, flags }, context) {
     const ref = positionals.ref;
@@ -43,10 +43,8 @@ async function show(ref: string, file: string | undefined, context: Context) {
   const format: string = output.format;
   const trace = await client.call(showTrace, { params: { ref } });
   if (format === "otlp") {
-    await output.printDocument(
-      buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, { name: "svc", version: svcVersion }),
-      2,
-    );
+    const scope = { name: "svc", version: svcVersion };
+    await output.printDocument(buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, scope), 2);
   } else if (format === "mermaid") {
     await output.printUnwrapped(...renderMermaid(trace));
   } else if (output.format === "table") {
@@ -66,26 +64,23 @@ async function follow(ref: string, file: string | undefined, context: Context) {
 type TraceTree = Pick<ResultOf<typeof showTrace>, "nodes" | "planned" | "more">;
 
 interface Branch {
+  readonly parent: string | null;
   readonly at: string;
   /** Omitted if it adds nothing to the previous line. */
-  readonly wallAt: string | undefined;
+  readonly wallAt?: string | undefined;
   readonly text: StyledLine;
-  readonly id: string | undefined;
+  readonly id?: string;
 }
 
 /** Each line has the virtual time, the event, its cause, and the wall-clock time if it differs. */
 export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
-  const children = new Map<string | null, Branch[]>();
-  const add = (parent: string | null, branch: Branch) => {
-    const siblings = children.get(parent);
-    if (siblings) siblings.push(branch);
-    else children.set(parent, [branch]);
-  };
-  for (const node of nodes)
-    add(node.parent, { at: node.at, wallAt: getWallTime(node), text: formatNodeText(node), id: node.id });
-  for (const { parent, due, what, because } of planned) {
-    add(parent, { at: due, wallAt: undefined, text: [dim(`planned: ${what}  ${because}`)], id: undefined });
-  }
+  const branches = nodes.map((node): Branch => {
+    return { parent: node.parent, at: node.at, wallAt: getWallTime(node), text: formatNodeText(node), id: node.id };
+  });
+  const plannedBranches = planned.map(({ parent, due: at, what, because }): Branch => {
+    return { parent, at, text: [dim(`planned: ${what}  ${because}`)] };
+  });
+  const children = groupBy([...branches, ...plannedBranches], ({ parent }) => parent);
   const lines: StyledLine[] = [];
   const wall = createWallTimeFormatter();
   const draw = (parent: string, indent: string) => {

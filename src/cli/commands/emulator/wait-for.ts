@@ -14,7 +14,6 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
@@ -46,16 +45,17 @@ const emulatorWaitFor = defineCommand({
     "Past activities and deliveries count, unless --new is given. With --within, virtual time advances step by step. Without it, the command waits on the wall clock. When the wait times out, it prints the current status and exits 75.",
   flags,
   examples: [
-    createExample("Wait until everyone has signed", "emulator wait-for --contract T-1 --status EXECUTED"),
-    createExample(
+    ["Wait until everyone has signed", "emulator wait-for --contract T-1 --status EXECUTED"],
+    [
       "Advance the clock for up to an hour until the event is delivered",
       "emulator wait-for --activity CONTRACT_SIGNED --outcome delivered --within PT1H",
-    ),
+    ],
   ],
   async run(input, context) {
     const base = parseQuery(input);
-    const within = parseDuration(input.flags.within, "--within");
-    const timeoutMs = parseDuration(input.flags["wait-timeout"], "--wait-timeout") ?? 30_000;
+    const { within: longest, "wait-timeout": timeout = "30s" } = input.flags;
+    const within = longest === undefined ? undefined : parseDurationFlag(longest, "--within");
+    const timeoutMs = parseDurationFlag(timeout, "--wait-timeout");
     const { output } = context;
     const client = await context.client("emulator", { file: input.flags.file });
     const { now } = await client.call(showClock);
@@ -71,12 +71,9 @@ const emulatorWaitFor = defineCommand({
     if (!matches.reached) {
       const isTimedOut = end !== undefined && Date.parse(matches.now) >= end;
       const waitText = isTimedOut ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
-      const disabledWebhooks = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, matches);
-      throw createNotReachedError(query, matches, {
-        waitText,
-        disabledWebhooks,
-        isUnreachable: end !== undefined && isWebhookFailureQuery(query),
-      });
+      const [disabledWebhook] = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, matches);
+      const isUnreachable = end !== undefined && isWebhookFailureQuery(query);
+      throw createNotReachedError(query, matches, waitText, disabledWebhook, isUnreachable);
     }
     await output.show(matches.contract ?? (query.outcome ? matches.deliveries : matches.activities));
   },
@@ -112,11 +109,8 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
     const matches = await fetchMatches(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock).catch(rethrow);
     if (matches.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matches;
-    if (
-      isWebhookFailureQuery(waiting.query) &&
-      (await listDisabledWebhooks(waiting, matches).catch(rethrow)).length > 0
-    )
-      return matches;
+    const isFailureAwaited = isWebhookFailureQuery(waiting.query);
+    if (isFailureAwaited && (await listDisabledWebhooks(waiting, matches).catch(rethrow)).length > 0) return matches;
     const isInReach = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isInReach ? due : new Date(end).toISOString() };
     const { to } = await client.call(advanceClock, { body }).catch(rethrow);
@@ -158,9 +152,6 @@ function parseQuery({ flags: options }: CommandInputOf<typeof flags>): Query {
   return pickGiven(query, ["activity", "outcome", "contract_status", "contract", "webhook", "count"]);
 }
 
-const parseDuration = (text: string | undefined, flag: string): number | undefined =>
-  text === undefined ? undefined : parseDurationFlag(text, flag);
-
 function describeQuery({ activity, outcome, contract_status, contract, count }: Query): string {
   const countText = count === undefined || count === 1 ? "" : `${count} times `;
   const target = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
@@ -170,13 +161,10 @@ function describeQuery({ activity, outcome, contract_status, contract, count }: 
 function createNotReachedError(
   query: Query,
   matches: MatchedEvents,
-  outcome: {
-    readonly waitText: string;
-    readonly disabledWebhooks: readonly Webhook[];
-    readonly isUnreachable: boolean;
-  },
+  waitText: string,
+  disabledWebhook: Webhook | undefined,
+  isUnreachable: boolean,
 ): CommandFailedError {
-  const { waitText, disabledWebhooks, isUnreachable } = outcome;
   const status =
     matches.contract &&
     `${matches.contract.composite_id} is ${matches.contract.contract_status}, not ${query.contract_status}`;
@@ -187,18 +175,19 @@ function createNotReachedError(
     ),
   ];
   const nearest = closest.length === 0 ? "" : `Seen: ${closest.slice(0, 5).join("; ")}.`;
-  const [first] = disabledWebhooks;
   const message =
-    isUnreachable && first
-      ? `Cannot reach ${describeQuery(query)}: webhook ${first.id} is disabled (${first.status}).`
+    isUnreachable && disabledWebhook
+      ? `Cannot reach ${describeQuery(query)}: webhook ${disabledWebhook.id} is disabled (${disabledWebhook.status}).`
       : status == null
         ? `Timed out after ${waitText} waiting for ${describeQuery(query)} (virtual time: ${matches.now}).`
         : `Timed out after ${waitText}: ${status}.`;
   const isUnsent = matches.contract?.contract_status === "DRAFT";
   const unsentHint = isUnsent ? "Send the contract first, because the passing of time does not send it." : "";
-  const hint =
-    [unsentHint, nearest, ...disabledWebhooks.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") ||
-    undefined;
+  // Attempts of a disabled webhook are skipped (DECISIONS.md, C18).
+  const alternative =
+    disabledWebhook &&
+    `Webhook ${disabledWebhook.id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${disabledWebhook.id}`;
+  const hint = [unsentHint, nearest, alternative].filter(Boolean).join(" ") || undefined;
   // Signatories of contracts sent before --auto-sign do not sign automatically.
   const isUnsigned = query.contract_status === "EXECUTED" && matches.contract?.contract_status === "SIGN";
   const id = matches.contract?.composite_id ?? "";
@@ -206,13 +195,7 @@ function createNotReachedError(
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 
-/** Suggests another event to wait for, because attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
-const suggestAlternative = ({ id }: Webhook): string =>
-  `Webhook ${id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${id}`;
-
-const formatContract = ({
-  composite_id: contract,
-}: MatchedEvents["activities"][number] | MatchedEvents["deliveries"][number]): string =>
+const formatContract = ({ composite_id: contract }: { readonly composite_id: string | null }): string =>
   contract === null ? "" : ` of ${contract}`;
 
 export const commands: readonly Command[] = [emulatorWaitFor];

@@ -40,7 +40,6 @@ export function findCommand(commands: ListedCommands, name: string): ListedComma
 
 const maxMatches = 12;
 
-/** Finds commands of operations by the words of a query, best match first. */
 export function findCommands(commands: ListedCommands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
   return commands
@@ -53,10 +52,7 @@ export function findCommands(commands: ListedCommands, query: string) {
 }
 
 /** Scores a command. Matches in its name have the highest weight. Plurals and prefixes match, too. */
-function scoreCommand(
-  { command, summary, description = "", path = "" }: ListedCommand,
-  words: readonly string[],
-): number {
+function scoreCommand({ command, summary, description = "", path = "" }: ListedCommand, words: readonly string[]) {
   const weightedTexts = [
     [command, 4],
     [summary.toLowerCase(), 2],
@@ -75,9 +71,7 @@ export interface OperationCallInput {
   readonly body?: unknown;
 }
 
-/**
- * Creates the command line and the standard input of one request. Throws UsageError if agents cannot run the command.
- */
+/** Creates command line and standard input of one request. Throws UsageError if agents cannot run the command. */
 export function createCallLine(commands: ListedCommands, input: OperationCallInput, allowWrites: boolean) {
   const command = findCommand(commands, input.operation);
   requireCallable(command, allowWrites);
@@ -134,10 +128,7 @@ function readPositionals({ positionals }: ListedCommand, params: NonNullable<Ope
   return args;
 }
 
-/**
- * Formats a query parameter or header as a flag. Other flags are rejected, because they select services, files and
- * formats.
- */
+/** Formats a query parameter or header as a flag. Other flags select services, files and formats: rejected. */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
   const flagName = name.replaceAll("_", "-");
   const spec = flags.find(({ flag, in: place }) => flag === flagName && (place === "query" || place === "headers"));

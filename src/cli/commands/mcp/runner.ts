@@ -3,6 +3,7 @@ import { Mutex } from "../../../base/concurrency.ts";
 import { restoreExactNumbers, stringifyExact } from "../../../base/json.ts";
 import { parseJson } from "../../../client/body.ts";
 import type { CapturedRun, Context } from "../../command.ts";
+import { formatTargetFlags } from "../../parse/argv.ts";
 import { explainError, redactExplanation, toExplanationJson } from "../../process/exit.ts";
 import { isSecretField } from "../../process/redact.ts";
 import type { ListedCommand } from "./operations.ts";
@@ -13,9 +14,7 @@ export interface McpToolResult {
   readonly isError: boolean;
 }
 
-/**
- * Runs command lines for tools sequentially. They use JSON output and the services of the server's own command line.
- */
+/** Runs command lines for tools one by one, with JSON output and the services of the server's own command line. */
 export class ToolRunner {
   readonly #context: Context;
   readonly #mutex = new Mutex();
@@ -33,13 +32,7 @@ export class ToolRunner {
   /** Runs a command line. Resolves with its standard output, or with its error if the output is empty. */
   async run(argv: readonly string[], stdin?: string): Promise<McpToolResult> {
     const { host, globals, svc } = this.#context;
-    const { profile, baseUrl, emulator } = globals;
-    const service = [
-      ...(profile === undefined ? [] : [`--profile=${profile}`]),
-      ...(baseUrl === undefined ? [] : [`--base-url=${baseUrl}`]),
-      ...(emulator ? ["--emulator"] : []),
-    ];
-    const line = [...argv, "--json", "--quiet", "--no-input", ...service];
+    const line = [...argv, "--json", "--quiet", "--no-input", ...formatTargetFlags(globals)];
     // Command lines run in order, because a change can depend on the previous one.
     const run = await this.#mutex.runExclusive(() => svc(line, stdin === undefined ? {} : { stdin }));
     return toResult(run, collectSecrets(host.env));

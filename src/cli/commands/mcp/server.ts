@@ -80,10 +80,7 @@ const maxLineBytes = 10 * 1024 * 1024;
 /** Requests that the server handles. The SDK reports invalid parameters as an internal error. */
 const requestSchemas = [InitializeRequestSchema, ListToolsRequestSchema, CallToolRequestSchema];
 
-/**
- * Reads one message per line. Unlike the SDK's stdio transport, it responds to unreadable lines and continues after
- * lines that are too long.
- */
+/** Reads a message per line. Unlike the SDK's transport, it responds to unreadable lines and survives too long ones. */
 class LineTransport implements Transport {
   readonly #input: Readable;
   readonly #output: Writable;
@@ -169,7 +166,6 @@ class LineTransport implements Transport {
   }
 }
 
-/** Message for the server, or the error response for a line. */
 type ReadMessage = { readonly message: JSONRPCMessage } | { readonly rejection: object };
 
 /** Rejects a message before it reaches the server. The error includes the ID of the message, or null if it has none. */

@@ -171,7 +171,6 @@ const writeTools: readonly McpTool[] = [
   ),
 ];
 
-/** Returns the tools of a server with or without write access. */
 export const listTools = (allowWrites: boolean): readonly McpTool[] =>
   allowWrites ? [...new Map([...readTools, ...writeTools].map((tool) => [tool.name, tool])).values()] : readTools;
 

@@ -5,7 +5,7 @@ import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
-import { createExample, formatCommandLine } from "../../process/shell-words.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
 import { confirmYes } from "../../prompt/confirm.ts";
 import { findBulkJobKind } from "./bulk/job-kinds.ts";
 import { readJobLog } from "./bulk/log/job-log.ts";
@@ -70,7 +70,7 @@ const jobsList = defineCommand({
   words: ["router", "jobs", "list"],
   sendsNothing: true,
   summary: "List the bulk jobs of this machine, the newest first",
-  examples: [createExample("List the jobs", "router jobs list")],
+  examples: [["List the jobs", "router jobs list"]],
   async run(_input, { host, output }) {
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
@@ -86,7 +86,7 @@ const jobsShow = defineCommand({
   summary: "Show the progress of a bulk job",
   positionals: [id],
   flags: [last],
-  examples: [createExample("The newest job", "router jobs show --last")],
+  examples: [["The newest job", "router jobs show --last"]],
   async run({ positionals, flags }, context) {
     const job = await findJob(positionals.job, flags.last, context);
     await context.output.show(toJobRow(job), { fields: jobFields });
@@ -101,11 +101,7 @@ const jobsResume = defineCommand({
   description: "Skips finished batches. The file must be unchanged; rows of standard input must be piped again.",
   positionals: [
     id,
-    {
-      name: "file",
-      description: "New path of the rows, if they were moved, or - for standard input",
-      optional: true,
-    },
+    { name: "file", description: "New path of the rows, if they were moved, or - for standard input", optional: true },
   ],
   flags: [
     { ...last, description: "Use the newest unfinished job" },
@@ -114,8 +110,8 @@ const jobsResume = defineCommand({
     createTextFlag("max-errors", "N|P%", "Stop after more failed rows than this, from now on"),
   ],
   examples: [
-    createExample("The newest unfinished job", "router jobs resume --last"),
-    createExample("Resume a job that read a pipe", "router jobs resume job_20310102T030405Z_7f3ak2 -"),
+    ["The newest unfinished job", "router jobs resume --last"],
+    ["Resume a job that read a pipe", "router jobs resume job_20310102T030405Z_7f3ak2 -"],
   ],
   async run({ positionals, flags }, context) {
     const { job } = positionals;
@@ -147,17 +143,14 @@ const jobsUndo = defineCommand({
     "Requires a job with --results all, which records the previous clusters of e-mails and client IDs. Identifiers that were moved again since, or that were in no cluster before, are unchanged.",
   positionals: [id],
   flags: [last, createIntegerFlag("concurrency", "Concurrent requests", { min: 1, default: defaultConcurrency })],
-  examples: [createExample("The newest job", "router jobs undo --last")],
+  examples: [["The newest job", "router jobs undo --last"]],
   async run({ positionals, flags }, context) {
     const job = await findJob(positionals.job, flags.last, context);
     return undoJob(job, flags.concurrency ?? defaultConcurrency, context);
   },
 });
 
-/**
- * Maps rows of a job back to the clusters from which the job moved them, with one job per cluster. Skips rows that have
- * moved since.
- */
+/** Maps rows back to the clusters from which a job moved them, by a job per cluster. Skips rows that moved since. */
 async function undoJob({ folder, record }: StoredJob, concurrency: number, context: Context) {
   const { output } = context;
   const { hash, batch_size, scope } = record;
@@ -227,7 +220,7 @@ const jobsResults = defineCommand({
       choices: resultFilters,
     }),
   ],
-  examples: [createExample("Print the failed rows as CSV", "router jobs results --last --status errors --format csv")],
+  examples: [["Print the failed rows as CSV", "router jobs results --last --status errors --format csv"]],
   async run({ positionals, flags }, context) {
     const { folder } = await findJob(positionals.job, flags.last, context);
     await showResults(folder, flags.status, context);
@@ -250,8 +243,8 @@ const jobsPrune = defineCommand({
     createSwitch("dry-run", "List the jobs without removing them", { short: "n" }),
   ],
   examples: [
-    createExample("List the jobs to remove", "router jobs prune --dry-run"),
-    createExample("Remove finished jobs that are older than a week", "router jobs prune --older-than 7d"),
+    ["List the jobs to remove", "router jobs prune --dry-run"],
+    ["Remove finished jobs that are older than a week", "router jobs prune --older-than 7d"],
   ],
   async run({ flags }, { host, output }) {
     const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");

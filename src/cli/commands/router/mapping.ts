@@ -6,7 +6,7 @@ import type { TypedFlag } from "../../../derive/command-flags.ts";
 import { type CommandSpec, createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
-import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
+import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { hashFlag, toIdentifier } from "./bulk/identifiers.ts";
@@ -106,12 +106,7 @@ function isAbsent(error: unknown, file: string, { host }: Context): error is Usa
 const getListFlag = ({ flags }: CommandSpec, { listField }: MappingJobKind): string =>
   flags.find(({ target }) => target?.name === listField)!.flag;
 
-async function mapFile(
-  work: MappingJobKind,
-  path: string,
-  input: MappingInput,
-  context: Context,
-): Promise<FailureKind | undefined> {
+async function mapFile(work: MappingJobKind, path: string, input: MappingInput, context: Context) {
   const { cluster, column, confirm, "integration-type": integration_type } = input.flags;
   if (cluster === undefined) throw new InputRequiredError("cluster", "--cluster is required");
   if (requiresType(work) && integration_type === undefined) {
@@ -130,12 +125,7 @@ async function mapFile(
   );
 }
 
-async function mapFew(
-  spec: CommandSpec,
-  work: MappingJobKind,
-  input: MappingInput,
-  context: Context,
-): Promise<FailureKind | undefined> {
+async function mapFew(spec: CommandSpec, work: MappingJobKind, input: MappingInput, context: Context) {
   const { action, noun, listField } = work;
   const flag = getListFlag(spec, work);
   if (![flag, "data", "set"].some((name) => name in input.flags)) {

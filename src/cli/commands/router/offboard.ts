@@ -8,7 +8,6 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { type EmailHashing, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
@@ -38,12 +37,7 @@ const workspaceFlags: ReadonlySet<string> = new Set(["workspace", "confirm", "ve
 const routerOffboard = defineCommand({
   words: ["router", "offboard"],
   summary: "Delete all routing data of one workspace",
-  description: [
-    "Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in",
-    "each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or the output of svc router resolve.",
-    `Kinds: ${Object.keys(offboardKinds).join(", ")}.`,
-    `Each call is one transaction; up to ${defaultBatchSize} rows are one call.`,
-  ].join(" "),
+  description: `Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or the output of svc router resolve. Kinds: ${Object.keys(offboardKinds).join(", ")}. Each call is one transaction; up to ${defaultBatchSize} rows are one call.`,
   extendsDerived: true,
   readsDerived: { flags: [dryRunFlag] },
   bodyFrom: ["from", "apply", "workspace"],
@@ -56,11 +50,8 @@ const routerOffboard = defineCommand({
   ],
   flags,
   examples: [
-    createExample("Remove all identifiers in a file", "router offboard eu-1 --from workspace.csv --confirm eu-1"),
-    createExample(
-      "Remove all routing data of a workspace on an emulator",
-      "router offboard --workspace 1 --confirm eu-1 --verify",
-    ),
+    ["Remove all identifiers in a file", "router offboard eu-1 --from workspace.csv --confirm eu-1"],
+    ["Remove all routing data of a workspace on an emulator", "router offboard --workspace 1 --confirm eu-1 --verify"],
   ],
   async run(input, context, spec) {
     const cluster = input.positionals.cluster_id;

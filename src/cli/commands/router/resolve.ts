@@ -6,7 +6,6 @@ import { readClusterClaim } from "../../../schemes/http-authorization.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { type EmailHashing, getEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
 import { lookUpPublicly } from "./bulk/lookup.ts";
 
@@ -26,17 +25,17 @@ const routerResolve = defineCommand({
   positionals: [{ name: "identifier", description: "Identifier that requests are routed by" }],
   flags: [hashFlag, createTextFlag("file", "FILE", "State file of the running emulator")],
   examples: [
-    createExample("Resolve a person", "router resolve ada@northwind.example"),
-    createExample("Resolve a team of chat_a on an emulator", "router resolve T-NORTHWIND"),
+    ["Resolve a person", "router resolve ada@northwind.example"],
+    ["Resolve a team of chat_a on an emulator", "router resolve T-NORTHWIND"],
   ],
   async run(input, context) {
     const text = input.positionals.identifier.trim();
     const identifier = isEmailHash(text) ? text.toLowerCase() : text;
     const emulatorOwners = await findEmulatorOwners(context, identifier, input.flags.file);
-    const owners = removeDuplicates([
+    const owners: readonly Owner[] = [
       ...(await findNamedClusters(context, identifier)),
       ...(emulatorOwners ?? (await lookUpOwners(context, identifier, input.flags.hash ?? "sha256"))),
-    ]);
+    ];
     if (owners.length === 0) {
       throw new CommandFailedError("not-found", "no_owner", `No cluster owns ${identifier}.`, {
         hint: emulatorOwners
@@ -80,9 +79,5 @@ async function findEmulatorOwners(context: Context, identifier: string, file: st
   const client = await context.client("emulator", { file });
   return client.call(listOwners, { query: { identifier } });
 }
-
-const removeDuplicates = (owners: readonly Owner[]): Owner[] => [
-  ...new Map(owners.map((owner) => [fields.map((name) => owner[name as keyof Owner]).join("\0"), owner])).values(),
-];
 
 export const commands: readonly Command[] = [routerResolve];

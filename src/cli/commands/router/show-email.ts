@@ -1,7 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { isEmailHash, toAddressKey } from "../../../schemes/email-hash.ts";
 import { type Command, defineCommand } from "../../command.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { createHashedEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
 
@@ -12,7 +11,7 @@ const showEmail = defineCommand({
   extendsDerived: true,
   readsDerived: { positionals: [{ name: "email_hash" }] },
   flags: [hashFlag],
-  examples: [createExample("Look up an address", "router show-email ada@northwind.example")],
+  examples: [["Look up an address", "router show-email ada@northwind.example"]],
   async run(input, context, spec) {
     const text = input.positionals.email_hash.trim();
     const isIdentifier = input.flags.hash === "none" || !(text.includes("@") || isEmailHash(text));

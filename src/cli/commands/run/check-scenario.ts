@@ -18,17 +18,13 @@ export interface FilePosition {
   readonly column: number;
 }
 
-/**
- * Locates the value at a path, or a key of the map there. A value that does not exist has the position of its nearest
- * parent.
- */
+/** Locates the value at a path, or a key of the map there. A missing value has the position of its nearest parent. */
 export type LocateInFile = (path: ScenarioPath, key?: string) => FilePosition;
 
 export interface ScenarioProblem extends FilePosition {
   readonly sentence: string;
 }
 
-/** Names of the values that are available from the beginning. */
 const initialValueNames = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
 
 const stepKinds = Object.keys(stepSchemas) as StepKind[];
@@ -36,11 +32,7 @@ const stepKinds = Object.keys(stepSchemas) as StepKind[];
 /** Steps are checked one by one, by the schema of their kind. */
 const uncheckedSteps = z.unknown().optional();
 
-/** Finds all problems of a scenario, in the order of their positions. */
-export function findScenarioProblems(
-  scenario: Record<string, unknown>,
-  locate: LocateInFile,
-): readonly ScenarioProblem[] {
+export function findScenarioProblems(scenario: Record<string, unknown>, locate: LocateInFile) {
   const receivers = new Set<string>();
   const names = new Set<string>(initialValueNames);
   const problems: ScenarioProblem[] = [];
@@ -60,7 +52,6 @@ export function findScenarioProblems(
     return schemaProblems.length === 0;
   }
 
-  /** Checks the steps of the map at a path. */
   function checkSteps(steps: unknown, parent: ScenarioPath, missing: string): void {
     const path = [...parent, "steps"];
     if (!Array.isArray(steps) || steps.length === 0) {

@@ -20,6 +20,7 @@ import {
   type ReceivedWebhookRequest,
   type WebhookReceiver,
 } from "../../connection/webhook-receiver.ts";
+import { isSeedFile } from "../../parse/body.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { secretMask } from "../../process/redact.ts";
 import { replaceLeaves } from "./references.ts";
@@ -50,10 +51,7 @@ export async function withScenarioEnvironment<T>(
 }
 
 /** A stopped clock and derived keys make a file produce the same IDs, times and signatures in each run. */
-async function startScenarioEmulator(
-  { file, scenario, locate }: RunnableScenario,
-  context: Context,
-): Promise<Emulator> {
+async function startScenarioEmulator({ file, scenario, locate }: RunnableScenario, context: Context) {
   const { seed = "demo", start } = scenario;
   const createError = (reason: string): CommandFailedError => {
     const { line, column } = locate(["seed"]);
@@ -70,10 +68,6 @@ async function startScenarioEmulator(
     throw error instanceof InvalidOptionsError ? createError(`: ${error.message}`) : error;
   }
 }
-
-/** Reports whether a seed is the path of a file, not a name or an inline seed. */
-export const isSeedFile = (seed: unknown): seed is string =>
-  typeof seed === "string" && seed !== "demo" && seed !== "empty";
 
 async function readSeed(file: string, seed: string, createError: (reason: string) => Error): Promise<object> {
   const fail = (reason: string): never => {
@@ -153,11 +147,7 @@ export class ScenarioEnvironment {
   }
 
   /** Opens a built-in receiver with these response statuses, or uses the URL of a program. */
-  async openReceiver(
-    name: string,
-    url: string | undefined,
-    responses: readonly ReceiverStatus[],
-  ): Promise<ScenarioReceiver> {
+  async openReceiver(name: string, url: string | undefined, responses: readonly ReceiverStatus[]) {
     const receiver = url === undefined ? await this.#openBuiltIn(responses) : createReceiver(url, [], true);
     this.receivers.set(name, receiver);
     this.values.set(name, receiver);

@@ -51,12 +51,7 @@ export async function checkExpectations(
 }
 
 /** Compares JSON values. `example` replaces an expected null. */
-const compareJson = (
-  name: string,
-  expected: unknown,
-  actual: unknown,
-  example = actual,
-): readonly ExpectationDifference[] =>
+const compareJson = (name: string, expected: unknown, actual: unknown, example = actual) =>
   expected === null
     ? [{ path: [name], message: `${name}: expected a value`, actual: example }]
     : compareSubset(expected, actual, [name]);
@@ -175,7 +170,6 @@ function findMissingIndex<Expected, Seen>(
   return undefined;
 }
 
-/** Observed delivery in the form of expectations. */
 type ObservedDelivery = ReturnType<typeof toObservedDelivery>;
 
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];

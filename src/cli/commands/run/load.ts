@@ -62,7 +62,6 @@ async function findRejectedLines({ scenario, locate }: ParsedScenario, parseLine
   return problems;
 }
 
-/** Lists steps, including those in loops, with their paths. */
 function* listSteps(steps: readonly ScenarioStep[], path: ScenarioPath): Generator<[ScenarioPath, ScenarioStep]> {
   for (const [i, step] of steps.entries()) {
     yield [[...path, i], step];

@@ -3,9 +3,10 @@ import { omitUndefined } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { writeOutput } from "../../output/file.ts";
+import { isSeedFile } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
-import { isSeedFile, type RunnableScenario, type ScenarioEnvironment, withScenarioEnvironment } from "./environment.ts";
+import { type RunnableScenario, type ScenarioEnvironment, withScenarioEnvironment } from "./environment.ts";
 import { createPause, createStep, createSteps, formatStory, type LinkedAction, linkActions } from "./recorded-story.ts";
 import { findGoal, getGoalId, type RecordedAction, readRecording } from "./recording.ts";
 import { escapeReferences } from "./references.ts";
@@ -25,10 +26,7 @@ interface RecordStoryOptions {
  * Creates a scenario from the request log of a running emulator. It is the shortest one found that still succeeds,
  * which means that it fails with the recorded failure.
  */
-export async function recordStory(
-  { path, eventId, seed: givenSeed }: RecordStoryOptions,
-  context: Context,
-): Promise<void> {
+export async function recordStory({ path, eventId, seed: givenSeed }: RecordStoryOptions, context: Context) {
   const { host, output } = context;
   // The path of a seed is relative to the folder of its scenario.
   const seed = isSeedFile(givenSeed)
@@ -77,10 +75,7 @@ export async function recordStory(
 }
 
 /** Replays requests with the original times between them. Resolves with the results by the IDs of the requests. */
-async function replayActions(
-  actions: readonly RecordedAction[],
-  environment: ScenarioEnvironment,
-): Promise<ReadonlyMap<number, unknown>> {
+async function replayActions(actions: readonly RecordedAction[], environment: ScenarioEnvironment) {
   const results = new Map<number, unknown>();
   for (const [i, action] of actions.entries()) {
     for (const pause of createPause(actions[i - 1]?.at ?? action.at, action.at)) await runStep(pause, environment);

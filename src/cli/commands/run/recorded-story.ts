@@ -29,10 +29,7 @@ interface CreatedValue extends Omit<Link, "path"> {
 const isUnique = (value: unknown): boolean => typeof value === "string" && /^[A-Z]-\d+$|^[\da-f-]{32,36}$/.test(value);
 
 /** Finds the values that earlier requests created. `results` has the results of a replay by the ID of the request. */
-export function linkActions(
-  actions: readonly RecordedAction[],
-  results: ReadonlyMap<number, unknown>,
-): readonly LinkedAction[] {
+export function linkActions(actions: readonly RecordedAction[], results: ReadonlyMap<number, unknown>) {
   const createdValues: CreatedValue[] = [];
   return actions.map((action) => {
     const { id: origin, input, operation, status } = action;
@@ -109,7 +106,6 @@ export function createStep(
   return { call: operation.id, ...Object.fromEntries(parts), ...(body === undefined ? {} : { body }) };
 }
 
-/** Creates the steps that repeat requests and expect the goal. */
 export function createSteps(actions: readonly LinkedAction[], goal: RecordingGoal): readonly StoryStep[] {
   const usedNames = new Set<string>();
   const createName = (suggestedName: string): string => {
@@ -159,7 +155,6 @@ export function createSteps(actions: readonly LinkedAction[], goal: RecordingGoa
   return [...steps, ...createPause(actions.at(-1)!.at, goal.at), { expect: { deliveries: [expected] } }];
 }
 
-/** Formats a scenario as the text of a file that begins with a comment. */
 export function formatStory(scenario: object, comment: string): string {
   const document = new Document(scenario);
   document.commentBefore = ` ${comment}`;

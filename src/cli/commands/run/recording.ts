@@ -25,13 +25,10 @@ export interface RecordedAction {
   readonly webhook?: { readonly id: number; readonly responses: readonly (number | "down")[] };
 }
 
-/**
- * Read-only and housekeeping operations. A story omits them, because it starts a new emulator and advances time itself.
- */
+/** Reads and housekeeping, which a story omits, because it starts a new emulator and advances time itself. */
 const skippedOperations =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
-/** Reads the request log and the deliveries of an emulator. */
 export async function readRecording(client: Client) {
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
@@ -62,10 +59,7 @@ export async function readRecording(client: Client) {
 }
 
 /** Returns undefined for a request that the operation does not declare. */
-function toAction(
-  { id, at, target, body, status, failure }: LoggedRequest,
-  operation: Operation,
-): RecordedAction | undefined {
+function toAction({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation) {
   const [path = "", search] = target.split(/\?(.*)/s);
   if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
   const parameters = new URLSearchParams(search);
@@ -109,10 +103,7 @@ export interface RecordingGoal {
 export const getGoalId = ({ action, delivery }: RecordingGoal): string =>
   delivery ? `delivery:${delivery.id}` : `request:${action.id}`;
 
-/**
- * Finds the last rejected request or undelivered delivery. `about` selects a specific one, such as `request:12` or
- * `delivery:3`.
- */
+/** Finds the last rejected request or undelivered delivery, or that of `about`: `request:12` or `delivery:3`. */
 export function findGoal(
   { actions, deliveries }: Awaited<ReturnType<typeof readRecording>>,
   about: string | undefined,

@@ -25,10 +25,7 @@ export function* findReferences(
   }
 }
 
-/**
- * Replaces the references in a value. A string that consists of one reference becomes the referenced value and keeps
- * its type.
- */
+/** Replaces the references in a value. A string that is one reference becomes its value, and keeps the type. */
 export function resolveReferences<T>(value: T, values: SavedValues): T;
 export function resolveReferences(value: unknown, values: SavedValues): unknown {
   return replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? resolveString(leaf, values) : leaf));
@@ -38,7 +35,6 @@ export function resolveReferences(value: unknown, values: SavedValues): unknown 
 export const fillReferences = (text: string): string =>
   text.replace(referencePattern, (match) => (match === "$$" ? "$" : "x"));
 
-/** Returns the value with every dollar escaped. */
 export const escapeReferences = (value: unknown): unknown =>
   replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? leaf.replaceAll("$", "$$$$") : leaf));
 
@@ -89,7 +85,6 @@ function resolveString(text: string, values: SavedValues): unknown {
   });
 }
 
-/** Formats a value for interpolation into a string. */
 export const formatInterpolatedValue = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
@@ -101,10 +96,7 @@ function getSavedValue(reference: string, values: SavedValues): unknown {
   return value;
 }
 
-/**
- * Finds a field by its path (`items.0.id`), including fields with dots in their names. Returns undefined if there is no
- * such field.
- */
+/** Finds a field by its path (`items.0.id`), also with dots in names. Returns undefined if there is none. */
 export function getValueAt(value: unknown, path: string): unknown {
   if (path === "") return value;
   if (typeof value !== "object" || value === null) return undefined;

@@ -7,23 +7,10 @@ import { fileNamePattern } from "./schema.ts";
 
 /** Commands without an operation that only send requests to the services or compute a result. */
 const allowedCommands: ReadonlySet<string> = new Set([
-  "api",
-  "contracts reconcile",
-  "webhooks list",
-  "webhooks why",
-  "webhooks schedule",
-  "webhooks verify",
-  "webhooks sign",
-  "webhooks explain",
-  "emulator status",
-  "emulator clock show",
-  "emulator device deny",
-  "router resolve",
-  "router jobs list",
-  "router jobs show",
-  "router jobs resume",
-  "router jobs results",
-  "router jobs undo",
+  ...["api", "contracts reconcile", "webhooks list", "webhooks why", "webhooks schedule"],
+  ...["webhooks verify", "webhooks sign", "webhooks explain", "emulator status", "emulator clock show"],
+  ...["emulator device deny", "router resolve", "router jobs list", "router jobs show", "router jobs resume"],
+  ...["router jobs results", "router jobs undo"],
 ]);
 
 /** Commands that do more than send the request of their operation. */
@@ -74,7 +61,6 @@ function explainCommand(command: string, declaration: DeclaredCommand): string |
 /** Reports whether a flag names the state file of another emulator. Files to send have the placeholder PATH. */
 const isStateFile = ({ flag, placeholder }: FlagSpec): boolean => flag === "file" && placeholder === "FILE";
 
-/** Lists the files in the value of a flag. */
 function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly string[] {
   const values = [value].flat().map(String);
   if (isBase64) return values.filter((value) => value.startsWith("@")).map((value) => value.slice(1));

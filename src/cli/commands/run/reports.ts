@@ -38,7 +38,6 @@ function countScenarioResults(results: readonly ScenarioResult[]) {
   return { ok: failed === 0, counts };
 }
 
-/** Formats one case per scenario for CI servers. */
 export const formatJUnitReport = (results: readonly ScenarioResult[]): string =>
   formatJUnit(
     "svc run",

@@ -50,7 +50,6 @@ export interface ScenarioResult {
   readonly hint?: string | undefined;
   /** Subject of the trace, such as `T-1`. Undefined without a trace. */
   readonly traced?: string | undefined;
-  /** Lines of the event trace. */
   readonly trace: readonly string[];
   /** Observed values that `--update` writes. */
   readonly seen: readonly ObservedValue[];
@@ -147,10 +146,7 @@ export async function runScenario(
   }
 
   /** Compares a step with its expectations. With `update`, records the observed values instead. */
-  async function checkStep(
-    { step, path, number }: NumberedStep,
-    observation: StepObservation,
-  ): Promise<readonly ExpectationMismatch[]> {
+  async function checkStep({ step, path, number }: NumberedStep, observation: StepObservation) {
     const { expect } = step;
     const { error, status, failures: [failure] = [], exit } = observation;
     const isFailureExpected =

@@ -33,9 +33,7 @@ interface RunFilesOptions {
 /** Minimum number of files per process, because starting a process takes as long as several files. */
 const minFilesPerProcess = 12;
 
-/**
- * Runs scenario files and reports the results in the order of the files. Resolves with true if all scenarios succeeded.
- */
+/** Runs scenario files and reports the results in their order. Resolves with true if all scenarios succeeded. */
 export async function runFiles(
   files: readonly string[],
   { jobs: givenJobs, report, html, update }: RunFilesOptions,
@@ -125,7 +123,6 @@ export async function watchFiles(
   }
 }
 
-/** Writes observed values into the expectations of the files. */
 async function updateExpectations(
   scenarios: readonly ParsedScenario[],
   results: readonly ScenarioResult[],
@@ -139,14 +136,9 @@ async function updateExpectations(
   }
 }
 
-/** Runs scenarios sequentially in this process. */
 async function* runInThisProcess(
   scenarios: readonly ParsedScenario[],
-  {
-    update,
-    traces,
-    printsSteps,
-  }: { readonly update: boolean; readonly traces: boolean; readonly printsSteps: boolean },
+  { update, traces, printsSteps }: { update: boolean; traces: boolean; printsSteps: boolean },
   context: Context,
 ): AsyncGenerator<ScenarioResult> {
   const { output, signal } = context;

@@ -36,7 +36,6 @@ export class InvalidScenarioError extends UsageError {
   }
 }
 
-/** Maximum length of a scenario file. */
 const maxScenarioCharacters = 1_000_000;
 
 /** @throws InvalidScenarioError with all problems. */
@@ -85,7 +84,6 @@ const toSyntaxSentence = ({ message }: Error): string =>
     .trim()
     .replace(/[.:]?$/, ".")}`;
 
-/** Observed value that replaces an expected value. */
 export interface ObservedValue {
   readonly path: readonly (string | number)[];
   readonly value: unknown;
@@ -106,14 +104,8 @@ export function insertObservations({ text, document }: ParsedScenario, values: r
     }, text);
 }
 
-interface TextEdit {
-  readonly start: number;
-  readonly end: number;
-  readonly value: unknown;
-}
-
 /** Finds the smallest parts of a node whose values change, so that the layout and comments around them stay. */
-function findEdits(node: unknown, value: unknown): readonly TextEdit[] {
+function findEdits(node: unknown, value: unknown): readonly { start: number; end: number; value: unknown }[] {
   if (isSeq(node) && Array.isArray(value) && node.items.length === value.length) {
     return node.items.flatMap((item, i) => findEdits(item, value[i]));
   }

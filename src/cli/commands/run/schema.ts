@@ -18,7 +18,6 @@ const nameMessage = "must be a name (letters, digits and _)";
 /** Name of a saved value, a receiver or a loop variable, such as `contract`. */
 const nameSchema = z.string().regex(namePattern, nameMessage);
 
-/** Message for a string that is not a saved value. */
 export const savedValueMessage = "must be a saved value ($name)";
 
 /** Saved value: `$contract`, or `${app.url}` within a string. */
@@ -178,7 +177,6 @@ const ForEachStep = z
   })
   .describe("Runs steps for each value of a list");
 
-/** Kinds of steps by their identifying key. */
 export const stepSchemas = {
   call: CallStep,
   svc: SvcStep,

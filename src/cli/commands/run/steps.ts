@@ -142,7 +142,6 @@ export async function runStep(step: object, environment: ScenarioEnvironment): P
   }
 }
 
-/** Finds the contract that a step is about, in its result or its values. */
 function findContract(step: object, { value, title }: StepObservation): string | undefined {
   const { composite_id, id } = toFields(value);
   const texts = [composite_id, id, title, JSON.stringify(step)];
@@ -178,11 +177,7 @@ const omitSchemas = (operation: Operation): CallableOperation => ({
   request: operation.request.body === undefined ? {} : { body: { kind: operation.request.body.kind } },
 });
 
-async function sendRequest(
-  environment: ScenarioEnvironment,
-  operation: Operation,
-  args: CallArguments,
-): Promise<Omit<StepObservation, "title">> {
+async function sendRequest(environment: ScenarioEnvironment, operation: Operation, args: CallArguments) {
   const { client } = environment;
   try {
     const { status, value } = await client.send(CheckedCall.check(omitSchemas(operation), args));

@@ -46,14 +46,8 @@ export async function openRecording({ host, output }: Pick<Context, "host" | "ou
   }
 }
 
-/**
- * Opens the corpus that svc verify proxy is recording in a folder, to add webhooks in the same form. Returns undefined
- * if there is none.
- */
-export async function joinRecording(
-  { host }: Pick<Context, "host">,
-  folder: string,
-): Promise<ExchangeRecorder | undefined> {
+/** Opens the corpus that svc verify proxy records in a folder, to add webhooks to it, or returns undefined. */
+export async function joinRecording({ host }: Pick<Context, "host">, folder: string) {
   if (!(await stat(join(folder, indexFileName)).catch(() => undefined))) return undefined;
   const key = await readFile(resolveKeyPath(host, folder), "utf8").catch(() => undefined);
   if (key === undefined)

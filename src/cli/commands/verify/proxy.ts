@@ -6,7 +6,6 @@ import type { RawExchange } from "../../../verify/recorder.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { openRecording } from "./open-recorder.ts";
 
 const flags = [
@@ -23,12 +22,7 @@ const verifyProxy = defineCommand({
   description:
     "Listens on this machine, forwards each request to the service byte for byte, and records it with its response. Secrets, e-mail addresses and names are replaced before anything is written. To record webhooks too, run svc webhooks listen --save with the same folder. Ctrl-C completes the corpus. With --json, each exchange is a line of JSON.",
   flags,
-  examples: [
-    createExample(
-      "Record the requests of your app",
-      "verify proxy --to https://api.example.com --out corpus --port 8080",
-    ),
-  ],
+  examples: [["Record the requests of your app", "verify proxy --to https://api.example.com --out corpus --port 8080"]],
   async run({ flags: flagValues }, context) {
     const { output, signal, host, onEnd } = context;
     const { out: folderName, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = flagValues;
@@ -94,7 +88,6 @@ const verifyProxy = defineCommand({
       `Recorded ${pluralize(recorder.count, "exchange")} in ${folderName}. Check with: svc verify scan ${folderName}`,
     );
     signal.throwIfAborted();
-    return undefined;
   },
 });
 

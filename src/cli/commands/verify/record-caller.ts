@@ -102,7 +102,6 @@ export function createRecordingClient(
   };
 }
 
-/** Converts a missing response to a temporary failure. */
 export const toNetworkFailure = (cause: unknown): unknown =>
   cause instanceof NoResponseError
     ? new CommandFailedError("temporary", "network", `${cause.message}.`, {
@@ -112,11 +111,7 @@ export const toNetworkFailure = (cause: unknown): unknown =>
     : cause;
 
 /** Returns the credential headers of an operation. Returns undefined if a credential is missing. */
-export function findCredentialHeaders(
-  operation: Operation,
-  credentials: Credentials,
-  cluster?: string,
-): Readonly<Record<string, string>> | undefined {
+export function findCredentialHeaders(operation: Operation, credentials: Credentials, cluster?: string) {
   const { clusterKey, clusterKeys = {} } = credentials;
   const [firstCluster] = Object.keys(clusterKeys);
   const needsClusterKey = operation.auth === "cluster-key" || operation.auth === "cluster-key-or-bearer";

@@ -137,7 +137,6 @@ export function createRecordingJourney(caller: RecordingClient) {
   }
 }
 
-/** Creates values of the right type for all required attributes. */
 function buildSampleData(attributes: readonly Record<string, unknown>[]): Record<string, unknown> {
   const createSample = ({ type, options }: Record<string, unknown>): unknown => {
     const [option] = (Array.isArray(options) ? options : []) as Record<string, unknown>[];

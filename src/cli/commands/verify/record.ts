@@ -3,10 +3,9 @@ import { checkHealth } from "../../../api/router/proxied.ts";
 import { isObject, lookupTable, toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
-import { type Command, type Context, defineCommand } from "../../command.ts";
+import { type Command, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { openRecording } from "./open-recorder.ts";
 import { createRecordingClient, type RecordingClient } from "./record-caller.ts";
 import { createRecordingJourney, journeyPlanSteps } from "./record-journey.ts";
@@ -18,19 +17,9 @@ const listRows = (document: unknown): readonly Record<string, unknown>[] => {
 
 /** Lists that are readable with any key. */
 const listOperations = [
-  "templates.list",
-  "contract-types.list",
-  "users.list",
-  "users.roles",
-  "organizations.types",
-  "organizations.entities",
-  "contracts.list",
-  "counterparties.list",
-  "intake.list",
-  "clusters.list",
-  "health.show",
-  "oidc.discovery",
-  "oidc.jwks",
+  ...["templates.list", "contract-types.list", "users.list", "users.roles", "organizations.types"],
+  ...["organizations.entities", "contracts.list", "counterparties.list", "intake.list", "clusters.list"],
+  ...["health.show", "oidc.discovery", "oidc.jwks"],
 ] as const;
 
 /** Operations that read the first items of a list, with the name of the ID and of the parameter. */
@@ -109,12 +98,6 @@ async function recordReads(caller: RecordingClient): Promise<void> {
   await caller.call("templates.list", { headers: { "client-secret": "wrong" } });
 }
 
-/** Sends one request with the default client, which reports wrong addresses and keys with the common messages. */
-async function requireService(context: Context, hasKey: boolean): Promise<void> {
-  if (hasKey) await (await context.client("contracts")).call(listTemplates);
-  else await (await context.client("router")).call(checkHealth);
-}
-
 const flags = [
   createTextFlag("out", "FOLDER", "Folder of the corpus"),
   createSwitch("allow-writes", "Also create objects, and remove them again"),
@@ -129,11 +112,8 @@ const verifyRecord = defineCommand({
     "Calls the service of a profile and writes a corpus: lists, details, and harmless mistakes such as unknown IDs. It only reads, unless --allow-writes is given. It then also runs a journey and removes the objects that the journey creates, also after Ctrl-C. Secrets, e-mail addresses and names are replaced before anything is written. The same command continues an interrupted recording.",
   flags,
   examples: [
-    createExample("Record reads only", "verify record --profile staging --out corpus"),
-    createExample(
-      "List the requests of a journey",
-      "verify record --profile staging --out corpus --allow-writes --plan",
-    ),
+    ["Record reads only", "verify record --profile staging --out corpus"],
+    ["List the requests of a journey", "verify record --profile staging --out corpus --allow-writes --plan"],
   ],
   async run({ flags: flagValues }, context) {
     const { output, signal } = context;
@@ -149,12 +129,12 @@ const verifyRecord = defineCommand({
     const { baseUrls, credentials, origin } = await context.target("contracts");
     await output.note(`Recording ${origin}:`);
     for (const step of plan) await output.note(`  ${step}`);
-    if (
-      writes &&
-      !(await context.confirm(`Create and remove objects at ${baseUrls.contracts ?? baseUrls.router}?`, "--yes"))
-    )
-      return "failed";
-    await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
+    const question = `Create and remove objects at ${baseUrls.contracts ?? baseUrls.router}?`;
+    if (writes && !(await context.confirm(question, "--yes"))) return "failed";
+    // The default client reports wrong addresses and keys with the common messages.
+    const hasKey = baseUrls.contracts !== undefined && credentials.clientId !== undefined;
+    if (hasKey) await (await context.client("contracts")).call(listTemplates);
+    else await (await context.client("router")).call(checkHealth);
     const { recorder, end, continued: continuedCount } = await openRecording(context, folderName);
     const caller = createRecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing objects takes additional requests.

@@ -8,7 +8,6 @@ const shorten = (value: unknown): string => {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 };
 
-/** Names of the compared sides. */
 export type ComparedSides = readonly [recorded: string, replayed: string];
 
 /** Formats a difference as `limit (value): the service has 25, the emulator has 10`. */
@@ -58,7 +57,6 @@ export function formatReplayJUnit(report: VerifyReport, sides: ComparedSides): s
 
 const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
 
-/** Formats the report as a pull request comment. */
 export function formatReplayMarkdown(report: VerifyReport, [firstSide, secondSide]: ComparedSides): string {
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
   const acceptedDifferences = differences.filter(({ accepted: reason }) => reason !== null);

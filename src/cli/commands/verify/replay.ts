@@ -18,7 +18,6 @@ import { resolveServiceTarget } from "../../connection/target.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { toUsageError } from "./open-recorder.ts";
 import { findCredentialHeaders, toNetworkFailure } from "./record-caller.ts";
 import {
@@ -60,12 +59,12 @@ const verifyReplay = defineCommand({
   positionals: [corpusFolder],
   flags,
   examples: [
-    createExample("Write a report in CI", "verify replay corpus --junit verify.xml"),
-    createExample(
+    ["Write a report in CI", "verify replay corpus --junit verify.xml"],
+    [
       "Accept a known difference",
       "verify replay corpus --accept contracts.list:200:limit:value --reason 'fixed in the next release'",
-    ),
-    createExample("Check whether the service still matches", "verify replay corpus --against staging"),
+    ],
+    ["Check whether the service still matches", "verify replay corpus --against staging"],
   ],
   async run({ positionals, flags: flagValues }, context) {
     const { host, output, signal } = context;
@@ -93,7 +92,8 @@ const verifyReplay = defineCommand({
     const report = buildVerifyReport(replayedExchanges, { ...acceptedReasons, ...newReasons }, countUndeclared(corpus));
     const unknownId = accept.find((id) => !report.differences.some((difference) => difference.id === id));
     if (unknownId !== undefined) throw new UsageError(`--accept: ${unknownId} is not a difference of this corpus`);
-    if (accept.length > 0) await writeAccepted(folder, { ...acceptedReasons, ...newReasons });
+    const allReasons = `${JSON.stringify({ ...acceptedReasons, ...newReasons }, undefined, 2)}\n`;
+    if (accept.length > 0) await writeFileAtomic(join(folder, acceptedFileName), allReasons);
     const observations = isService ? undefined : deriveObservations(report, corpus);
     if (observations) await storeObservations(corpus, observations);
     const sides: ComparedSides = isService ? ["recording", against] : ["service", "emulator"];
@@ -145,7 +145,6 @@ async function formatObservedReference({ seen: observations }: Observations): Pr
 
 const acceptedFileName = "accepted.json";
 
-/** Reads the accepted differences of a corpus, with their reasons. */
 async function readAccepted(folder: string): Promise<Record<string, string>> {
   const text = await readFile(join(folder, acceptedFileName), "utf8").catch((error: unknown) => {
     if (isFsError(error) && error.code === "ENOENT") return "{}";
@@ -157,9 +156,6 @@ async function readAccepted(folder: string): Promise<Record<string, string>> {
   return value as Record<string, string>;
 }
 
-const writeAccepted = (folder: string, acceptedReasons: Readonly<Record<string, string>>): Promise<void> =>
-  writeFileAtomic(join(folder, acceptedFileName), `${JSON.stringify(acceptedReasons, undefined, 2)}\n`);
-
 const verifyScan = defineCommand({
   words: ["verify", "scan"],
   sendsNothing: true,
@@ -168,7 +164,7 @@ const verifyScan = defineCommand({
     "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 if there is a finding. After you have edited, added or removed files by hand, --reindex rewrites the index and the lengths of bodies.",
   positionals: [corpusFolder],
   flags: [createSwitch("reindex", "Rewrite the index after a manual edit")],
-  examples: [createExample("Scan the corpus before a commit", "verify scan corpus")],
+  examples: [["Scan the corpus before a commit", "verify scan corpus"]],
   async run({ positionals, flags }, { host, output }) {
     const folder = resolve(host.cwd, positionals.folder);
     try {

@@ -21,10 +21,10 @@ import { resolveRunFile, resolveStateFile } from "../../connection/emulator/run-
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
+import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { describeEmptyFilteredResult } from "../../process/service-message.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { buildFirstPageQuery, fetchAllPages, findUnknownName, reportMoreRows } from "../../runtime/paging.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
@@ -50,8 +50,8 @@ const webhooksDeliveries = defineCommand({
     "Reads the log of the running emulator. The real service shows its log only in its application. With --follow, each attempt is printed when it is made.",
   flags: [followFlag, ...deliveryFlags],
   examples: [
-    createExample("List the deliveries with their results", "webhooks deliveries"),
-    createExample("Follow new deliveries", "webhooks deliveries --follow"),
+    ["List the deliveries with their results", "webhooks deliveries"],
+    ["Follow new deliveries", "webhooks deliveries --follow"],
   ],
   async run(input, context) {
     await requireEmulator(input.flags.file, context);
@@ -141,13 +141,13 @@ const webhooksSchedule = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Show the planned attempts of the emulator", "webhooks schedule"),
-    createExample("Show the schedule for a dead receiver", "webhooks schedule --rule --from 2031-01-02T03:04:05Z"),
+    ["Show the planned attempts of the emulator", "webhooks schedule"],
+    ["Show the schedule for a dead receiver", "webhooks schedule --rule --from 2031-01-02T03:04:05Z"],
   ],
   async run(input, context) {
     const { flags } = input;
     if (flags.rule) {
-      const start = resolveStart(flags.from, context);
+      const start = flags.from === undefined ? context.host.wall.now() : parseTimeFlag(flags.from, "--from");
       const schedule = await findSchedule(flags.file, context);
       const rows = createRuleRows(schedule, start, flags["worker-tick"] === true);
       await context.output.show(rows, {
@@ -171,13 +171,6 @@ const webhooksSchedule = defineCommand({
     });
   },
 });
-
-function resolveStart(text: string | undefined, { host }: Context): number {
-  if (text === undefined) return host.wall.now();
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new UsageError(`--from must be a time (2031-01-02T03:04:05Z), got "${text}"`);
-  return ms;
-}
 
 /** Returns the schedule of the running emulator's webhooks, or of the specification, and prints its source. */
 async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
@@ -269,16 +262,9 @@ async function listPlannedRows(file: string | undefined, context: Context) {
 
 function toPlannedRow(delivery: Delivery, webhook: Webhook | undefined) {
   const { id, webhook_id, activity, contract_id, composite_id, next_attempt_at: at, attempts } = delivery;
-  return {
-    at,
-    delivery: id,
-    webhook_id,
-    activity,
-    contract_id,
-    composite_id,
-    attempt: filterScheduled(attempts).length + 1,
-    reason: getReason(delivery, webhook),
-  };
+  const attempt = filterScheduled(attempts).length + 1;
+  const reason = getReason(delivery, webhook);
+  return { at, delivery: id, webhook_id, activity, contract_id, composite_id, attempt, reason };
 }
 
 function getReason({ attempts, next_attempt_at: at, postponement }: Delivery, webhook: Webhook | undefined): string {

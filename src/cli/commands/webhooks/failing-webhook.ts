@@ -13,7 +13,7 @@ import { wrapLine } from "../../output/line-wrapping.ts";
 import { bold, dim, red, type StyledLine, stripStyles, styleState, styleStatus } from "../../output/styled.ts";
 
 type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
-export type WebhookFindings = ReturnType<typeof buildFindings>;
+type WebhookFindings = ReturnType<typeof buildFindings>;
 type Attempt = ReturnType<typeof listAttempts>[number];
 
 export type DeletedWebhook = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
@@ -78,31 +78,17 @@ const toFailure = ({ delivery, attempt }: DeliveryAttempt) => ({
   error: describeAttemptOutcome(attempt),
 });
 
-const toWebhookFindings = ({ id, title, url, status, workspace_id, workspace, failure_count, ...rest }: Webhook) => ({
-  id,
-  title,
-  url,
-  status,
-  workspace_id,
-  workspace,
-  failure_count,
-  only_for_activities: rest.only_for_activities,
-});
+function toWebhookFindings({ id, title, url, status, workspace_id, workspace, failure_count, ...rest }: Webhook) {
+  const { only_for_activities } = rest;
+  return { id, title, url, status, workspace_id, workspace, failure_count, only_for_activities };
+}
 
-const toUnsentDelivery = ({ id, activity, composite_id, created_at, outcome, attempts }: Delivery) => ({
-  id,
-  activity,
-  composite_id,
-  created_at,
-  outcome,
-  attempts: attempts.length,
-});
+const toUnsentDelivery = ({ id, activity, composite_id, created_at, outcome, attempts: { length } }: Delivery) => {
+  return { id, activity, composite_id, created_at, outcome, attempts: length };
+};
 
-/** Sorts by severity, then by the number of failures, then by ID. */
-export const sortWorstFirst = (all: readonly WebhookReading[]): WebhookReading[] =>
-  all.toSorted(
-    (a, b) => rateSeverity(b) - rateSeverity(a) || countFailures(b) - countFailures(a) || a.webhook.id - b.webhook.id,
-  );
+export const compareWorstFirst = (a: WebhookReading, b: WebhookReading): number =>
+  rateSeverity(b) - rateSeverity(a) || countFailures(b) - countFailures(a) || a.webhook.id - b.webhook.id;
 
 function rateSeverity({ webhook, health: { failing, since } }: WebhookReading): number {
   if (webhook.status === "DISABLED_BY_ERROR") return 5;
@@ -148,32 +134,20 @@ function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
   return [...events.values()];
 }
 
-export interface FindingLinesOptions {
-  readonly all: boolean;
-  /** Size of the window in lines and columns. Unused with `all`. */
-  readonly maxLines: number;
-  readonly columns: number;
-}
-
-/** The conclusion comes last, where users look, after as much evidence as fits. */
+/** The conclusion comes last, where users look, after all evidence or as much as fits `maxLines` and `columns`. */
 export function formatFindings(
   findings: WebhookFindings,
-  { all, maxLines, columns }: FindingLinesOptions,
+  { all, maxLines, columns }: { readonly all: boolean; readonly maxLines: number; readonly columns: number },
 ): StyledLine[] {
   const conclusion = formatConclusion(findings, all);
   const heading = formatHeading(findings.webhook);
   if (all) return [heading, ...formatEvidence(findings), ...conclusion];
-  const countRows = (lines: readonly StyledLine[]) =>
-    lines.reduce(
-      (sum, line) => sum + wrapLine([{ text: stripStyles(line), paint: identity }], columns).split("\n").length,
-      0,
-    );
+  const wrap = (line: StyledLine) => wrapLine([{ text: stripStyles(line), paint: (text) => text }], columns);
+  const countRows = (lines: readonly StyledLine[]) => lines.flatMap((line) => wrap(line).split("\n")).length;
   const room = maxLines - countRows([heading, ...conclusion]);
   const fittingEvidence = [...formatDigests(findings)].find((lines) => countRows(lines) <= room) ?? [];
   return [heading, ...fittingEvidence, ...conclusion];
 }
-
-const identity = (text: string): string => text;
 
 function formatConclusion(findings: WebhookFindings, showsAll: boolean): StyledLine[] {
   const { since, why: reason, last_response: lastResponse, last_delivered_at: lastDeliveredAt } = findings;
@@ -244,10 +218,9 @@ function formatHeading(webhook: WebhookFindings["webhook"]): StyledLine {
 
 function formatNextSteps(findings: WebhookFindings): StyledLine[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUpDeliveries, steps } = findings;
-  const lines: StyledLine[] = [];
-  if (next !== null) lines.push(formatNextAttempt(next, findings));
-  else if (failing && givenUpDeliveries.length > 0) lines.push("No retries are left.");
-  lines.push(...steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`)));
+  const lines = steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`));
+  if (next !== null) lines.unshift(formatNextAttempt(next, findings));
+  else if (failing && givenUpDeliveries.length > 0) lines.unshift("No retries are left.");
   return lines.length === 0 ? [] : ["", ...lines];
 }
 
@@ -274,7 +247,7 @@ const formatDeliveries = (all: WebhookFindings["skipped_deliveries"]): StyledLin
 function formatNextAttempt(
   at: string,
   { webhook: { status }, next_because: reason, next_attempt_is_due: isDue }: WebhookFindings,
-): StyledLine {
+): string {
   if (isDue)
     return `An attempt has been due since ${at} without a result: it is in progress, or waits for other attempts or the disk`;
   if (status === "DELETED") return `Next attempt ${at}: skipped`;
@@ -282,16 +255,7 @@ function formatNextAttempt(
   return `Next attempt ${at}${reason === null ? "" : `, ${reason}`}. To make it now: svc emulator clock advance --to ${at}`;
 }
 
-const formatAttempt = ({
-  at,
-  turn,
-  status,
-  error,
-  activity,
-  composite_id: contract,
-  ok,
-  because,
-}: Attempt): StyledLine => [
+const formatAttempt = ({ at, turn, status, error, activity, composite_id: contract, ok, because }: Attempt) => [
   `  ${at}  `,
   status === null ? red(error?.code ?? "no response") : styleStatus(status),
   `  ${turn}  ${activity}${contract === null ? "" : ` ${contract}`}`,

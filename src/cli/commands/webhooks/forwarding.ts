@@ -9,15 +9,17 @@ import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { detectScheme, getDefaultScheme, type WebhookMessage } from "../../../schemes/webhook-schemes.ts";
 import type { Context } from "../../command.ts";
 import { openTransport } from "../../connection/http.ts";
-import type { WebhookReceiverResponse } from "../../connection/webhook-receiver.ts";
+import type { ReceivedWebhookRequest, WebhookReceiverResponse } from "../../connection/webhook-receiver.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { truncateText } from "../../output/text.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseUrlFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { toKeyError } from "./key.ts";
+import { parseActivities } from "./registration.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 
-export type DeliverySendResult =
+type DeliverySendResult =
   | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
   | { readonly error: string; readonly duration_ms: number };
 
@@ -36,13 +38,11 @@ export function formatPostResult(response: DeliverySendResult): string {
 }
 
 /** Omits the body, which can contain personal data, from a result. */
-export const summarizePost = (result: DeliverySendResult | undefined) =>
-  result === undefined
-    ? null
-    : {
-        ...("status" in result ? { status: result.status } : { error: result.error }),
-        duration_ms: result.duration_ms,
-      };
+export function summarizePost(result: DeliverySendResult | undefined) {
+  if (result === undefined) return null;
+  const outcome = "status" in result ? { status: result.status } : { error: result.error };
+  return { ...outcome, duration_ms: result.duration_ms };
+}
 
 export type DeliverySender = Awaited<ReturnType<typeof openDeliverySender>>;
 
@@ -57,10 +57,8 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
       const measureDuration = () => Math.round(host.wall.monotonicNow() - startedAt);
       try {
         const request = { method: "POST", url, headers: selectForwardedHeaders(headers), body } as const;
-        const response = await transport.send(request, {
-          timeoutMs: globals.timeoutMs ?? clientDefaults.timeoutMs,
-          signal,
-        });
+        const timeoutMs = globals.timeoutMs ?? clientDefaults.timeoutMs;
+        const response = await transport.send(request, { timeoutMs, signal });
         const text = await readBodyText(response.body);
         const type = response.headers["content-type"] ?? "text/plain";
         return { status: response.status, duration_ms: measureDuration(), body: text, content_type: type };
@@ -92,21 +90,7 @@ export function parseHeader(text: string): [string, string] {
   return [name, value];
 }
 
-export interface VerifiedDelivery {
-  /** Starts at 1. */
-  readonly number: number;
-  /** ISO 8601. Wall-clock time, or virtual time in svc dev. */
-  readonly at: string;
-  readonly path: string;
-  readonly activity: string | null;
-  readonly contract_id: number | null;
-  /** ID that commands accept: `T-12`, or `H-12` for a contract executed outside the platform (DECISIONS.md, F1). */
-  readonly composite_id: string | null;
-  readonly verified: boolean;
-  /** Reason for a rejected signature. */
-  readonly reason: string | null;
-  readonly bytes: number;
-}
+export type VerifiedDelivery = Readonly<Awaited<ReturnType<typeof verifyReceivedDelivery>>>;
 
 export interface HandledDelivery extends VerifiedDelivery {
   readonly file: string | null;
@@ -114,16 +98,11 @@ export interface HandledDelivery extends VerifiedDelivery {
 }
 
 /** Parses a delivery and verifies its signature. Throws a UsageError if the key is invalid. */
-export async function verifyReceivedDelivery(received: {
-  number: number;
-  /** Wall-clock time in milliseconds. */
-  at: number;
-  path: string;
-  body: Buffer;
-  headers: Readonly<Record<string, string>>;
-  key: string;
-}): Promise<VerifiedDelivery> {
-  const { body, headers, key, at: nowMs } = received;
+export async function verifyReceivedDelivery(
+  { path, body, headers }: ReceivedWebhookRequest,
+  /** `number` starts at 1. `nowMs` is wall-clock time. */
+  { number, nowMs, key }: { readonly number: number; readonly nowMs: number; readonly key: string },
+) {
   const verdict = await detectScheme(headers)
     .verify({ body: [body], headers, key, nowMs })
     .catch((cause: unknown) => {
@@ -133,13 +112,16 @@ export async function verifyReceivedDelivery(received: {
   const { activity, contract_id: contract, contract_kind: kind } = payload;
   const contractId = typeof contract === "number" ? contract : null;
   return {
-    number: received.number,
+    number,
+    /** ISO 8601. svc dev replaces it with virtual time. */
     at: new Date(nowMs).toISOString(),
-    path: received.path,
+    path,
     activity: typeof activity === "string" ? activity : null,
     contract_id: contractId,
+    /** ID that commands accept: `T-12`, or `H-12` for a contract executed outside the platform (DECISIONS.md, F1). */
     composite_id: contractId === null ? null : `${kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${contractId}`,
     verified: verdict.ok,
+    /** Reason for a rejected signature. */
     reason: verdict.ok ? null : verdict.reason,
     bytes: body.length,
   };
@@ -189,3 +171,9 @@ export const forwardingFlags = [
   }),
   createTextFlag("header", "NAME: VALUE", "Add a header to forwarded requests", { repeatable: true }),
 ] as const satisfies readonly FlagSpec[];
+
+export const readForwardingFlags = (flags: CommandInputOf<typeof forwardingFlags>["flags"]) => ({
+  forwardTo: flags["forward-to"] === undefined ? undefined : parseReceiverUrl(flags["forward-to"], "--forward-to"),
+  extraHeaders: Object.fromEntries((flags.header ?? []).map(parseHeader)),
+  activities: parseActivities(flags.activities) ?? allActivities,
+});

@@ -9,21 +9,20 @@ import { openWebhookReceiver, type WebhookReceiver } from "../../connection/webh
 import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import {
   chooseResponse,
   formatListenedDelivery,
   forwardingFlags,
   type HandledDelivery,
   openDeliverySender,
-  parseHeader,
   parseReceiverUrl,
+  readForwardingFlags,
   signBody,
   summarizePost,
   verifyReceivedDelivery,
 } from "./forwarding.ts";
 import { fetchKey, keyFlag } from "./key.ts";
-import { isLocalService, parseActivities, subscribe } from "./registration.ts";
+import { isLocalService, subscribe } from "./registration.ts";
 import { openRecording, openSavedDeliveries, requireWritableFolder } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
 
@@ -46,15 +45,9 @@ const webhooksListen = defineCommand({
     "Starts a receiver and creates a webhook for it, if the service can reach this machine. Prints a line for each delivery, with the result of the signature check. With --forward-to, the raw bytes go to your app, and its response goes back. When the app refuses connections until the emulator disables the webhook, the listener enables it again once the app accepts connections. Ctrl-C ends the listener and deletes the webhook. With --json, each event is a line of JSON.",
   flags,
   examples: [
-    createExample("Print deliveries and check their signatures", "webhooks listen"),
-    createExample(
-      "Forward to your app, and save each delivery",
-      "webhooks listen --forward-to localhost:3000/hooks --save hooks",
-    ),
-    createExample(
-      "Wait for the next signature in a script",
-      "webhooks listen --activities CONTRACT_SIGNED --count 1 --json",
-    ),
+    ["Print deliveries and check their signatures", "webhooks listen"],
+    ["Forward to your app, and save each delivery", "webhooks listen --forward-to localhost:3000/hooks --save hooks"],
+    ["Wait for the next signature in a script", "webhooks listen --activities CONTRACT_SIGNED --count 1 --json"],
   ],
   async run(input, context) {
     const plan = createPlan(input, context);
@@ -73,11 +66,9 @@ const webhooksListen = defineCommand({
 type ListenPlan = ReturnType<typeof createPlan>;
 
 function createPlan({ flags: flagValues }: CommandInputOf<typeof flags>, { host }: Context) {
-  const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = flagValues;
+  const { count, save, "public-url": publicUrl } = flagValues;
   return {
-    forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
-    extraHeaders: Object.fromEntries((flagValues.header ?? []).map(parseHeader)),
-    activities: parseActivities(flagValues.activities) ?? allActivities,
+    ...readForwardingFlags(flagValues),
     port: flagValues.port ?? 0,
     publicUrl: publicUrl === undefined ? undefined : parseReceiverUrl(publicUrl, "--public-url"),
     register: flagValues["no-register"] !== true,
@@ -103,20 +94,23 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   const receiver = await openWebhookReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
-    respond: async ({ path, headers, body }) => {
+    respond: async (request) => {
+      const { headers, body } = request;
       // Deliveries that arrive during the last one are rejected. Their sender retries them for the next listener.
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
       const isLast = number === plan.count;
-      const verified = await verifyReceivedDelivery({ number, at: host.wall.now(), path, body, headers, key });
+      const verified = await verifyReceivedDelivery(request, { number, nowMs: host.wall.now(), key });
       const activity = verified.activity ?? "UNKNOWN";
       const file = await savedDeliveries?.add(activity, { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwardResult = await poster?.post(plan.forwardTo!, delivery);
       const response = chooseResponse(verified, forwardResult);
-      const recordedFile = await recording?.add(activity, { path, headers, body, status: response.status });
+      const recordedFile = await recording?.add(activity, { ...request, status: response.status });
       const listenedDelivery: HandledDelivery = { ...verified, file: file ?? recordedFile ?? null, forwardResult };
-      await output.printEvent(toEvent(listenedDelivery), ...formatListenedDelivery(listenedDelivery));
+      const { composite_id: _, forwardResult: forwarded, ...fields } = listenedDelivery;
+      const event = { type: "delivery", ...fields, forwarded: summarizePost(forwarded) };
+      await output.printEvent(event, ...formatListenedDelivery(listenedDelivery));
       if (isLast) stop();
       return response;
     },
@@ -140,28 +134,16 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   await whenStopped;
 }
 
-async function subscribeReceiver(
-  plan: ListenPlan,
-  { url }: WebhookReceiver,
-  context: Context,
-): Promise<number | undefined> {
-  const subscription = plan.register
-    ? await subscribe(context, {
-        url: plan.publicUrl ?? url,
-        activities: plan.activities,
-        title: "svc webhooks listen",
-      })
-    : undefined;
+async function subscribeReceiver(plan: ListenPlan, { url }: WebhookReceiver, context: Context) {
+  const webhook = { url: plan.publicUrl ?? url, activities: plan.activities, title: "svc webhooks listen" } as const;
+  const subscription = plan.register ? await subscribe(context, webhook) : undefined;
   if (subscription !== undefined) {
     const count = pluralize(plan.activities.length, "activity", "activities");
     await context.output.note(`Webhook ${subscription} is subscribed to ${count}`);
     return subscription;
   }
-  const only = plan.activities.length === allActivities.length ? [] : plan.activities;
-  const activityFlags = (only.length > 0 ? only : ["CONTRACT_SIGNED"]).flatMap((name) => [
-    "--only-for-activities",
-    name,
-  ]);
+  const names = plan.activities.length === allActivities.length ? ["CONTRACT_SIGNED"] : plan.activities;
+  const activityFlags = names.flatMap((name) => ["--only-for-activities", name]);
   const words = ["webhooks", "create", "--title", "listen", "--url", "https://YOUR-TUNNEL/", ...activityFlags];
   const advice = `Expose ${url} through a tunnel and register it:`;
   await context.output.note(
@@ -171,12 +153,6 @@ async function subscribeReceiver(
   );
   await context.output.note(`  ${formatNextCommand(words, context)}`);
 }
-
-const toEvent = ({ composite_id: _, forwardResult, ...delivery }: HandledDelivery) => ({
-  type: "delivery",
-  ...delivery,
-  forwarded: summarizePost(forwardResult),
-});
 
 function explainListenError(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;

@@ -3,7 +3,7 @@ import { type Activity, activities as known } from "../../../api/activities.ts";
 import { createWebhook, deleteWebhook } from "../../../api/contracts/webhooks.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { onAbort } from "../../../base/events.ts";
-import { toFields } from "../../../base/object.ts";
+import { isOneOf, toFields } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Client, createClient } from "../../../client/client.ts";
@@ -41,11 +41,7 @@ export function parseActivity(text: string): Activity {
  */
 export async function subscribe(
   context: Context,
-  {
-    url,
-    activities,
-    title,
-  }: { readonly url: string; readonly activities: readonly string[]; readonly title: ListenerTitle },
+  { url, activities, title }: { url: string; activities: readonly string[]; title: ListenerTitle },
 ): Promise<number | undefined> {
   const target = await context.target("contracts").catch((error: unknown) => {
     // With a key and without a configured service, only the receiver is needed.
@@ -54,7 +50,7 @@ export async function subscribe(
   });
   const service = target?.baseUrls.contracts;
   if (service === undefined || (isOnThisMachine(url) && !isOnThisMachine(service))) return undefined;
-  const removedCount = await removeStaleListeners(context, (id, error) => reportRemainingWebhook(id, error, context));
+  const removedCount = await removeStaleListeners(context);
   if (removedCount > 0) await context.output.note(`Removed ${pluralize(removedCount, "webhook")} of stopped listeners`);
   const client = await context.client("contracts", { connections: 2 });
   const body = { title, url, only_for_activities: [...activities] as Activity[] };
@@ -143,31 +139,23 @@ const probeTimeoutMs = 500;
  * Removes the webhooks of listeners that were killed, because their deliveries would be retried. Active listeners
  * keep their webhooks. Returns the number of removed ones. Only an emulator lists webhooks.
  */
-async function removeStaleListeners(
-  context: Context,
-  onFailure: (id: number, error: unknown) => Promise<void>,
-): Promise<number> {
+async function removeStaleListeners(context: Context): Promise<number> {
   // A real service has no control plane.
   const control = await context.client("emulator").catch(() => undefined);
   const all = (await control?.call(listControlWebhooks, {}, { retries: 0 }).catch(() => [])) ?? [];
   const client = await context.client("contracts");
   let removedCount = 0;
   for (const { id, title, url } of all) {
-    if (!listenerTitles.some((one) => one === title) || !(await isClosedPort(url))) continue;
+    const isOnLoopback = ["127.0.0.1", "localhost"].includes(new URL(url).hostname);
+    if (!isOneOf(listenerTitles, title) || !isOnLoopback || !(await isRefused(url))) continue;
     // 404 means that the webhook belongs to another workspace, which these credentials cannot access.
     const isRemoved = await client.call(deleteWebhook, { params: { webhook_id: id } }).then(
       () => true,
-      (error: unknown) => onFailure(id, error).then(() => false),
+      (error: unknown) => reportRemainingWebhook(id, error, context).then(() => false),
     );
     if (isRemoved) removedCount += 1;
   }
   return removedCount;
-}
-
-/** Returns false for other machines. */
-async function isClosedPort(url: string): Promise<boolean> {
-  const { hostname } = new URL(url);
-  return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);
 }
 
 /** Connects to the address of a URL and closes the connection. A port can be silent behind a firewall. */
@@ -199,7 +187,6 @@ const isConnectedToItself = ({ localAddress, localPort, remoteAddress, remotePor
 
 export const isRefused = async (url: string): Promise<boolean> => (await probePort(url)) === "refused";
 
-/** Returns the port of a URL, or the default port of its protocol. */
 export function getPort(url: string): number {
   const { port, protocol } = new URL(url);
   return Number(port || (protocol === "https:" ? 443 : 80));

@@ -15,7 +15,6 @@ import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
-import { createExample } from "../../process/shell-words.ts";
 import {
   type DeliverySender,
   formatPostResult,
@@ -58,48 +57,37 @@ const webhooksReplay = defineCommand({
   positionals,
   flags,
   examples: [
-    createExample(
+    [
       "Send a saved delivery to a program on this machine",
       "webhooks replay hooks/0001-CONTRACT_SIGNED.json --to localhost:3000/hooks",
-    ),
-    createExample("Send the last three deliveries of the emulator again", "webhooks replay --last 3"),
+    ],
+    ["Send the last three deliveries of the emulator again", "webhooks replay --last 3"],
   ],
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");
     const extra = Object.fromEntries((input.flags.header ?? []).map(parseHeader));
-    const savedDeliveries = await readDeliveries(input, to, context);
-    const replayedDeliveries = savedDeliveries.map((delivery) => ({
-      ...delivery,
-      headers: { ...delivery.headers, ...extra },
-    }));
+    const deliveries = await readDeliveries(input, to, context);
     if (input.flags["dry-run"]) {
-      await context.output.show(
-        replayedDeliveries.map(({ name, url, body }) => ({
-          delivery: name,
-          url: maskUrlSecrets(url),
-          bytes: body.length,
-        })),
-        { columns: ["delivery", "url", "bytes"] },
-      );
+      const rows = deliveries.map(({ name, url, body }) => {
+        return { delivery: name, url: maskUrlSecrets(url), bytes: body.length };
+      });
+      await context.output.show(rows, { columns: ["delivery", "url", "bytes"] });
       await context.output.note("Dry run: nothing was sent");
       return undefined;
     }
     const poster = await openDeliverySender(context);
     let isEachSuccessful = true;
-    for (const delivery of replayedDeliveries) {
+    for (const delivery of deliveries) {
       if (context.signal.aborted) break;
-      isEachSuccessful = (await replayDelivery(delivery, poster, context)) && isEachSuccessful;
+      const headers = { ...delivery.headers, ...extra };
+      isEachSuccessful = (await replayDelivery({ ...delivery, headers }, poster, context)) && isEachSuccessful;
     }
     context.signal.throwIfAborted();
     return isEachSuccessful ? undefined : "failed";
   },
 });
 
-async function replayDelivery(
-  delivery: ReplayedDelivery,
-  poster: DeliverySender,
-  { output }: Context,
-): Promise<boolean> {
+async function replayDelivery(delivery: ReplayedDelivery, poster: DeliverySender, { output }: Context) {
   const { name } = delivery;
   const response = await poster.post(delivery.url, delivery);
   const url = maskUrlSecrets(delivery.url);
@@ -116,11 +104,7 @@ async function replayDelivery(
   return isSuccessful;
 }
 
-async function readDeliveries(
-  input: ReplayInput,
-  to: string | undefined,
-  context: Context,
-): Promise<readonly ReplayedDelivery[]> {
+async function readDeliveries(input: ReplayInput, to: string | undefined, context: Context) {
   const files = input.positionals.files ?? [];
   const { last, from } = input.flags;
   if (files.length === 0 && last === undefined) throw new InputRequiredError("files", "<files> or --last is required");
@@ -143,12 +127,7 @@ async function readDeliveries(
   return deliveries;
 }
 
-function signDelivery(
-  key: string | undefined,
-  { body, headers }: SavedDelivery,
-  id: number,
-  { host }: Context,
-): SavedDelivery["headers"] {
+function signDelivery(key: string | undefined, { body, headers }: SavedDelivery, id: number, { host }: Context) {
   if (key === undefined)
     throw new InputRequiredError("key-file", "--key-file or SVC_WEBHOOK_HMAC_KEY is required to sign the body");
   const signed = signBody({ key, body, id, at: host.wall.now() });
@@ -158,12 +137,7 @@ function signDelivery(
 }
 
 /** Reads the newest deliveries of the emulator's log. They go to their original targets by default. */
-async function readLoggedDeliveries(
-  count: number,
-  to: string | undefined,
-  input: ReplayInput,
-  context: Context,
-): Promise<readonly ReplayedDelivery[]> {
+async function readLoggedDeliveries(count: number, to: string | undefined, input: ReplayInput, context: Context) {
   const client = await context.client("emulator", { file: input.flags.file });
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } });
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");

@@ -7,6 +7,7 @@ import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/folders.ts";
 import type { Context } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
+import type { ReceivedWebhookRequest } from "../../connection/webhook-receiver.ts";
 import { readInput, readText } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -117,19 +118,17 @@ async function findNearestFolder(folder: string): Promise<string> {
   return stats ? `${folder}${sep}` : findNearestFolder(dirname(folder));
 }
 
-interface DeliveryWithResponse extends SavedDelivery {
-  readonly path: string;
-  readonly status: number;
-}
-
 /** Opens the corpus that is being recorded in this folder. Returns undefined if there is none. */
 export async function openRecording(folder: string, context: Context) {
   const { joinRecording } = await import("../verify/open-recorder.ts");
   const recorder = await joinRecording(context, folder);
   if (!recorder) return undefined;
   return {
-    async add(operation: string, { path, headers, body, status }: DeliveryWithResponse): Promise<string> {
-      const request = { method: "POST", target: path, headers: Object.entries(headers), body };
+    async add(
+      operation: string,
+      { path: target, headers, body, status }: ReceivedWebhookRequest & { readonly status: number },
+    ): Promise<string> {
+      const request = { method: "POST", target, headers: Object.entries(headers), body };
       const response = { status, headers: [], body: Buffer.alloc(0) };
       const time = await fetchServiceTime(context);
       return recorder.add({ callee: "receiver", operation, at: time, durationMs: 0, request, response });

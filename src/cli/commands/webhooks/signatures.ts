@@ -19,7 +19,6 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openInput, readInput, readText, requireFile } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { signBody } from "./forwarding.ts";
 import { keyFlag, requireKey, toKeyError } from "./key.ts";
 import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
@@ -57,14 +56,8 @@ const webhooksVerify = defineCommand({
   positionals: [bodyFile],
   flags,
   examples: [
-    createExample(
-      "Verify a body with its signature",
-      "webhooks verify body.json --signature '9f2c…' --key-file hmac.key",
-    ),
-    createExample(
-      "Verify a delivery saved by listen --save",
-      "webhooks verify hooks/0001-CONTRACT_SIGNED.json --key-file hmac.key",
-    ),
+    ["Verify a body with its signature", "webhooks verify body.json --signature '9f2c…' --key-file hmac.key"],
+    ["Verify a delivery saved by listen --save", "webhooks verify hooks/0001-CONTRACT_SIGNED.json --key-file hmac.key"],
   ],
   async run(input, context) {
     const { scheme: name } = input.flags;
@@ -122,8 +115,8 @@ const webhooksSign = defineCommand({
   positionals: [bodyFile],
   flags: [createSwitch("as-header", "Print the whole header line, for curl -H"), keyFlag],
   examples: [
-    createExample("Sign your own body", "webhooks sign body.json --key-file hmac.key"),
-    createExample("Print the header for curl", "webhooks sign body.json --as-header"),
+    ["Sign your own body", "webhooks sign body.json --key-file hmac.key"],
+    ["Print the header for curl", "webhooks sign body.json --as-header"],
   ],
   async run(input, context) {
     const key = await requireKey(context, input);
@@ -147,10 +140,10 @@ const webhooksExplain = defineCommand({
     keyFlag,
   ],
   examples: [
-    createExample(
+    [
       "Explain why your own signature differs from the header",
       "webhooks explain body.json --signature '9f2c…' --key-file hmac.key",
-    ),
+    ],
   ],
   async run(input, context) {
     const headers = await readSignedHeaders(context, input, defaultScheme);

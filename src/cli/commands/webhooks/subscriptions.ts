@@ -9,7 +9,6 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import { explainRejectedAddress } from "../../parse/values.ts";
 import { PartialFailureError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { prepareRequest } from "../../runtime/derived-command.ts";
 
 const webhooksCreate = defineCommand({
@@ -69,7 +68,7 @@ const webhooksList = defineCommand({
   description:
     "Lists the webhooks of all workspaces of the running emulator. The real service shows them in its application only.",
   flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
-  examples: [createExample("List the webhooks and their activities", "webhooks list")],
+  examples: [["List the webhooks and their activities", "webhooks list"]],
   async run({ flags }, context) {
     await requireEmulator(flags.file, context);
     const client = await context.client("emulator", { file: flags.file });

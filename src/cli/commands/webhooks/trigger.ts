@@ -13,10 +13,9 @@ import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { printPlan } from "../../connection/http.ts";
 import { escapeJson } from "../../output/control-characters.ts";
-import { applyAssignments, parseAssignment, readDocument } from "../../parse/body.ts";
+import { parseAssignment, parseValue, readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
 import { parseActivity } from "./registration.ts";
 
@@ -64,30 +63,17 @@ async function readPayloadChanges(
 function parseAssignments(texts: readonly string[] | undefined, flag: string): PayloadDocument | undefined {
   if (texts === undefined) return undefined;
   const assignments = texts.map((text) => parseAssignment(text, flag));
-  return Object.fromEntries(
-    assignments.map((assignment) => [
-      assignment.path.join("."),
-      applyAssignments(undefined, [{ ...assignment, path: [] }]),
-    ]),
-  );
+  return Object.fromEntries(assignments.map(({ path, text }) => [path.join("."), parseValue(text)]));
 }
 
-async function readObject(
-  host: Context["host"],
-  file: string | undefined,
-  flag: string,
-): Promise<PayloadDocument | undefined> {
+async function readObject(host: Context["host"], file: string | undefined, flag: string) {
   if (file === undefined) return undefined;
   const document = await readDocument(host, file, flag);
   if (isObject(document)) return document;
   throw new UsageError(`${flag} must be a JSON object`);
 }
 
-async function editPayload(
-  { activity, ...changes }: PayloadBody,
-  client: Client,
-  context: Context,
-): Promise<PayloadBody> {
+async function editPayload({ activity, ...changes }: PayloadBody, client: Client, context: Context) {
   const { editText } = await import("../../prompt/editor.ts");
   const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
   const preview = requireValidValue((await client.send(call, { exactNumbers: true })) as ApiResponse<Preview>);
@@ -135,17 +121,11 @@ const webhooksTrigger = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("List all activities", "webhooks trigger"),
-    createExample("Report a signature", "webhooks trigger CONTRACT_SIGNED --contract T-1"),
-    createExample(
-      "Send another status in the payload",
-      "webhooks trigger CONTRACT_VOIDED --set contract_status=VOIDED",
-    ),
-    createExample(
-      "Add and remove payload fields",
-      "webhooks trigger CONTRACT_SIGNED --remove entity --add 'contract_tags=[]'",
-    ),
-    createExample("Edit the payload before sending", "webhooks trigger CONTRACT_SIGNED --edit"),
+    ["List all activities", "webhooks trigger"],
+    ["Report a signature", "webhooks trigger CONTRACT_SIGNED --contract T-1"],
+    ["Send another status in the payload", "webhooks trigger CONTRACT_VOIDED --set contract_status=VOIDED"],
+    ["Add and remove payload fields", "webhooks trigger CONTRACT_SIGNED --remove entity --add 'contract_tags=[]'"],
+    ["Edit the payload before sending", "webhooks trigger CONTRACT_SIGNED --edit"],
   ],
   async run(input, context) {
     const givenActivity = input.positionals.activity;
@@ -170,14 +150,9 @@ const webhooksTrigger = defineCommand({
     const deliveries = await Promise.all(
       triggerResult.deliveries.map((id) => client.call(showDelivery, { params: { id } })),
     ).catch((error: unknown) => {
-      const deliveryIds = triggerResult.deliveries.join(", ");
-      throw new PartialFailureError(
-        error,
-        [`Sent the webhooks of ${triggerResult.composite_id}: deliveries ${deliveryIds}`],
-        {
-          next: ["webhooks", "deliveries"],
-        },
-      );
+      const { composite_id, deliveries } = triggerResult;
+      const completedStep = `Sent the webhooks of ${composite_id}: deliveries ${deliveries.join(", ")}`;
+      throw new PartialFailureError(error, [completedStep], { next: ["webhooks", "deliveries"] });
     });
     await printReceiverResponses(triggerResult.composite_id, deliveries, await findUrls(deliveries, client), context);
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
@@ -209,7 +184,6 @@ async function findUrls(deliveries: readonly WholeDelivery[], client: Client) {
   return new Map((await client.call(listControlWebhooks)).map(({ id, url }) => [id, url] as const));
 }
 
-/** Prints each receiver's response. */
 async function printReceiverResponses(
   contract: string,
   deliveries: readonly WholeDelivery[],

@@ -8,6 +8,7 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
 import type { Delivery } from "../../../api/webhook-health/attempts.ts";
 import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../../api/webhook-health/health.ts";
+import { groupBy } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
@@ -19,12 +20,11 @@ import type { StyledLine } from "../../output/styled.ts";
 import { fitTable } from "../../output/table.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import {
   buildFindings,
+  compareWorstFirst,
   type DeletedWebhook,
   formatFindings,
-  sortWorstFirst,
   type WebhookReading,
 } from "./failing-webhook.ts";
 
@@ -41,26 +41,22 @@ const webhooksWhy = defineCommand({
   summary: "Diagnose webhooks that fail",
   description: `Reads the deliveries of the running emulator, and prints in at most ${maxLines} lines when the failures began, their common cause, the last result and the steps to fix it. Several webhooks are listed first, the worst on top. For a real service, prints a checklist. Exits 1 if a webhook fails, is disabled or was sent nothing, 0 if the last delivery of each arrived, 5 if no emulator runs.`,
   positionals: [
-    {
-      name: "webhook",
-      optional: true,
-      description: "ID, URL or title of a webhook, or ID or name of a workspace",
-    },
+    { name: "webhook", optional: true, description: "ID, URL or title of a webhook, or ID or name of a workspace" },
   ],
   flags: [
     createSwitch("all", "Show every failing webhook, attempt and delivery"),
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Diagnose the worst webhook", "webhooks why"),
-    createExample("Diagnose one, with all its attempts", "webhooks why 1 --all"),
+    ["Diagnose the worst webhook", "webhooks why"],
+    ["Diagnose one, with all its attempts", "webhooks why 1 --all"],
   ],
   async run({ positionals, flags }, context) {
     const service = await findRealService(flags.file, context);
     if (service !== undefined) return showChecklist(service, context);
     const { output, globals } = context;
     const client = await context.client("emulator", { file: flags.file });
-    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, client));
+    const reads = (await selectWebhooks(positionals.webhook, client)).toSorted(compareWorstFirst);
     const all = flags.all === true;
     if (output.format === "table" && globals.fields === undefined) {
       await printForUsers(reads, all, client, context);
@@ -95,12 +91,7 @@ async function selectWebhooks(argument: string | undefined, client: Client): Pro
   throw createMissingWebhookError(`Webhook ${argument} not found.`);
 }
 
-async function printForUsers(
-  reads: readonly WebhookReading[],
-  all: boolean,
-  client: Client,
-  context: Context,
-): Promise<void> {
+async function printForUsers(reads: readonly WebhookReading[], all: boolean, client: Client, context: Context) {
   const { output, host } = context;
   const columns = (host.stdout.isTTY && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
   const isSingle = reads.length === 1;
@@ -178,11 +169,7 @@ const maxNamed = 5;
  * Finds the webhooks that an argument names by ID, URL, title or workspace. Returns undefined for an unknown number
  * that matches no title or workspace, because it can be the ID of a deleted webhook.
  */
-async function findNamedWebhooks(
-  argument: string,
-  all: readonly Webhook[],
-  client: Client,
-): Promise<readonly Webhook[] | undefined> {
+async function findNamedWebhooks(argument: string, all: readonly Webhook[], client: Client) {
   const exact = all.filter(({ id, url }) => String(id) === argument || url === argument);
   if (exact.length > 0) return exact;
   const workspaces = await client.call(listWorkspaces);
@@ -199,8 +186,9 @@ async function findNamedWebhooks(
       ...titleMatches.map(({ title }) => title),
       ...owners.map(({ name, id }) => `${name} (workspace ${id})`),
     ];
+    const rows = matches.map(({ id, title, status, url }) => `${id}  ${title}  ${status}  ${url}`);
     throw new UsageError(`"${argument}" is ambiguous: ${cutShort([...new Set(names)], ", ")}`, {
-      hint: matches.length > 0 ? `Use an ID. ${formatChoices(matches)}` : "Use the full name.",
+      hint: matches.length > 0 ? `Use an ID. There are: ${cutShort(rows, "; ")}` : "Use the full name.",
     });
   }
   if (matches.length > 0) return matches;
@@ -209,14 +197,8 @@ async function findNamedWebhooks(
     throw createMissingWebhookError(`Workspace "${owner.name}" (${owner.id}) has no webhooks.`);
   }
   if (/^[1-9]\d{0,14}$/.test(argument)) return undefined;
-  throw createMissingWebhookError(
-    `Webhook "${argument}" not found.`,
-    findNearName(argument, [
-      ...all.map(({ title }) => title),
-      ...workspaces.map(({ name }) => name),
-      ...all.map(({ url }) => url),
-    ]),
-  );
+  const names = [all.map(({ title }) => title), workspaces.map(({ name }) => name), all.map(({ url }) => url)];
+  throw createMissingWebhookError(`Webhook "${argument}" not found.`, findNearName(argument, names.flat()));
 }
 
 const createMissingWebhookError = (message: string, hint?: string): CommandFailedError =>
@@ -240,9 +222,6 @@ function filterByName<T>(argument: string, all: readonly T[], getName: (item: T)
 const cutShort = (all: readonly string[], separator: string): string =>
   `${all.slice(0, maxNamed).join(separator)}${all.length > maxNamed ? `${separator}${all.length - maxNamed} more` : ""}`;
 
-const formatWebhook = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
-const formatChoices = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(formatWebhook), "; ")}`;
-
 type Page = ResultOf<typeof listDeliveries>;
 
 /** Page size of the log, and the number of newest deliveries to read. The console uses the same number. */
@@ -256,7 +235,7 @@ async function readHealth(webhooks: readonly Webhook[], client: Client): Promise
     getVirtualTime(client),
   ]);
   const faults = await client.call(listFaults);
-  const deliveriesByWebhook = groupByWebhook(deliveries);
+  const deliveriesByWebhook = groupBy(deliveries, ({ webhook_id }) => webhook_id);
   for (const { id } of webhooks) {
     if (deliveriesByWebhook.has(id)) continue;
     // Webhooks with only older deliveries need a request each. They are few.
@@ -269,16 +248,6 @@ async function readHealth(webhooks: readonly Webhook[], client: Client): Promise
     const facts = { deliveries: ownDeliveries, faults, pastActivities, formatTime, now };
     return { webhook, deliveries: ownDeliveries, now, health: assessWebhook(webhook, facts) };
   });
-}
-
-function groupByWebhook(deliveries: readonly Delivery[]): Map<number, readonly Delivery[]> {
-  const byWebhook = new Map<number, Delivery[]>();
-  for (const delivery of deliveries) {
-    const list = byWebhook.get(delivery.webhook_id);
-    if (list) list.push(delivery);
-    else byWebhook.set(delivery.webhook_id, [delivery]);
-  }
-  return byWebhook;
 }
 
 /** Returns undefined if no delivery of the webhook is stored. */

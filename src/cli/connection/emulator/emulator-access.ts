@@ -3,7 +3,7 @@ import { isHidden } from "../../../api/control-roles.ts";
 import type { listControlClusters } from "../../../api/emulator/clusters.ts";
 import type { Liveness } from "../../../api/emulator/lifecycle.ts";
 import { clustersRoute, readinessRoute } from "../../../api/emulator/routes.ts";
-import type { CallableOperation, ResultOf } from "../../../api/operation.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Client, createClient } from "../../../client/client.ts";
@@ -46,10 +46,7 @@ export async function findLocalEmulator(host: Host): Promise<LocalEmulator | und
   return { ...(await readEmulatorAccess(running)), state, isInMemory: running.isInMemory };
 }
 
-/**
- * Requests the clusters and keys of a running emulator. With `isPublic`, the addresses are the public ones, if there
- * are any.
- */
+/** Requests clusters and keys of a running emulator. With `isPublic`, the addresses are the public ones, if any. */
 export async function readEmulatorAccess(
   running: Pick<RunningEmulator, "routerUrl" | "token">,
   isPublic = false,
@@ -73,7 +70,7 @@ export async function readEmulatorAccess(
 
 /** Checks only the fields that every emulator has. The schemas are loaded to explain an unreadable response. */
 async function listClusters(client: Client): Promise<ResultOf<typeof listControlClusters>> {
-  const { value } = await client.send(CheckedCall.check(clustersOutline), singleAttempt);
+  const { value } = await client.send(CheckedCall.check({ ...clustersRoute, ...outline }), singleAttempt);
   if (Array.isArray(value) && value.every(isCluster)) return value;
   const declarations = await import("../../../api/emulator/clusters.ts");
   return client.call(declarations.listControlClusters, {}, singleAttempt);
@@ -84,21 +81,11 @@ function isCluster(value: unknown): boolean {
   return [id, url, own_url, cluster_key].every((field) => typeof field === "string");
 }
 
-const readinessOutline: CallableOperation = {
-  ...readinessRoute,
-  service: { name: "emulator" },
-  request: {},
-  responses: { 200: { kind: "json" }, 503: { kind: "json" } },
-};
+const json = { kind: "json" } as const;
+const outline = { service: { name: "emulator" }, request: {}, responses: { 200: json } } as const;
+const readiness = { ...readinessRoute, ...outline, responses: { 200: json, 503: json } };
 
-const clustersOutline: CallableOperation = {
-  ...clustersRoute,
-  service: { name: "emulator" },
-  request: {},
-  responses: { 200: { kind: "json" } },
-};
-
-const checkReadiness = (client: Client) => client.send(CheckedCall.check(readinessOutline), singleAttempt);
+const checkReadiness = (client: Client) => client.send(CheckedCall.check(readiness), singleAttempt);
 
 export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
   const { listWorkspaces } = await import("../../../api/emulator/state.ts");
@@ -176,6 +163,7 @@ export async function withControlClient<T>(
     await client.close();
   }
 }
+
 /** A local process that does not respond at once is not an emulator of this user. */
 const probeTimeoutMs = 2_000;
 
@@ -290,7 +278,6 @@ export const getMainCluster = ({
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
 
-/** Addresses and credentials for a client of the emulator and its services. */
 export function createEmulatorConnection(emulator: EmulatorAccess): Pick<ServiceTarget, "baseUrls" | "credentials"> {
   const { routerUrl, clusters, token } = emulator;
   const first = getMainCluster(emulator);
@@ -314,12 +301,7 @@ export const collectSecrets = ({
 ];
 
 const credentialVariables = [
-  "SVC_CLIENT_ID",
-  "SVC_CLIENT_SECRET",
-  "SVC_CLUSTER_KEY",
-  "SVC_CLUSTERS",
-  "SVC_TOKEN",
-  "SVC_BASIC_AUTH",
+  ...["SVC_CLIENT_ID", "SVC_CLIENT_SECRET", "SVC_CLUSTER_KEY", "SVC_CLUSTERS", "SVC_TOKEN", "SVC_BASIC_AUTH"],
 ];
 
 /**

@@ -27,11 +27,9 @@ async function findEndedEmulator({ globals, host }: Pick<Context, "globals" | "h
   if (!address || !isOnThisMachine(address)) return undefined;
   const running = await findLocalEmulator(host).catch(() => undefined);
   const { SVC_EMULATOR_URL: control } = host.env;
-  if (
-    running === undefined &&
-    !(control && isOnThisMachine(control) && (await isConnectionRefused(new URL(control).origin)))
-  )
-    return undefined;
+  const isControlGone = async () =>
+    control && isOnThisMachine(control) && (await isConnectionRefused(new URL(control).origin));
+  if (running === undefined && !(await isControlGone())) return undefined;
   if (!(await isConnectionRefused(new URL(address).origin))) return undefined;
   return { variable, running };
 }
@@ -50,9 +48,7 @@ async function suggestEval({ variable, running }: EndedEmulator, { host }: Pick<
   return `${message}. The emulator ${location} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
-/**
- * Suggests another emulator after a command could not reach one that has ended. Returns undefined for another cause.
- */
+/** Suggests another emulator if a command could not reach one that has ended. Undefined for another cause. */
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
   const endedEmulator = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));

@@ -1,7 +1,7 @@
 import { type Stats, statSync } from "node:fs";
 import { lstat, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { toFields, tryParseJson } from "../../../base/object.ts";
+import { memoize, toFields, tryParseJson } from "../../../base/object.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
 import { checkHolder, findOriginal, type LockHolder, readLock } from "../../../files/lock.ts";
 import { identifyMachine, isOnThisMachine } from "../../../files/machine.ts";
@@ -26,10 +26,7 @@ export interface RunningEmulator {
   readonly isInMemory: boolean;
 }
 
-/**
- * Resolves the named state, or the nearest in this folder and its parents, or a new one here. Throws UsageError for a
- * folder.
- */
+/** Resolves the named state, or the nearest here and above, or a new one here. Throws UsageError for a folder. */
 export function resolveStateFile(host: Host, file: string | undefined): string {
   if (file === undefined) return findNearestState(host.cwd) ?? getOwnStateFile(host);
   const path = resolve(host.cwd, file);
@@ -43,16 +40,12 @@ export function resolveStateFile(host: Host, file: string | undefined): string {
 export const resolveRunFile = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.run`;
 
-/**
- * Contents of a run file. Only an emulator that is `running` may receive requests. `distrusted` gives the reason why
- * the file is ignored.
- */
+/** Contents of a run file. Only `running` emulators may get requests. `distrusted` says why the file is ignored. */
 type RunFileContent =
   | { readonly status: "missing" }
   | { readonly status: "running" | "ended"; readonly running: RunningEmulator }
   | { readonly status: "distrusted"; readonly reason: string };
 
-/** Contents of the run file of a state, with its path. */
 export type StateRunFile = RunFileContent & { readonly path: string };
 
 /**
@@ -91,7 +84,6 @@ async function checkOwnHolder(file: string, holder: LockHolder): Promise<"runnin
 /** Windows has neither the sockets nor the boot ID of `checkOwnHolder`. */
 const lacksProofs = process.platform === "win32";
 
-/** Returns the emulator of a run file if it is running. */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
   const content = await inspectRunFile(path);
   return content.status === "running" ? content.running : undefined;
@@ -107,7 +99,6 @@ export async function inspectRunFileOf(state: string, file: string | undefined):
   return { ...(await inspectRunFile(path, isForeign ? dirname(state) : undefined)), path };
 }
 
-/** Returns the emulator of a state, if it is running and trusted. */
 export async function readRunFileOf(state: string, file: string | undefined): Promise<RunningEmulator | undefined> {
   const content = await inspectRunFileOf(state, file);
   return content.status === "running" ? content.running : undefined;
@@ -181,27 +172,18 @@ export const describeState = ({ cwd }: Pick<Host, "cwd">, state: string, isInMem
 /** Reports once which state is used, if it was found in a parent folder. */
 export async function reportParentState({ cwd }: Host, output: Output, state: string, file: string | undefined) {
   const path = findPathAbove(cwd, state);
-  if (file === undefined && path !== undefined) await printNoteOnce(output, `Using the emulator's state in ${path}`);
+  if (file === undefined && path !== undefined)
+    await printOnce(output, "note", `Using the emulator's state in ${path}`);
 }
 
-const reportedTexts = new WeakMap<Output, Set<string>>();
+const getPrintedTexts = memoize((_output: Output) => new Set<string>());
 
-/** Prints a note once per run, because a command can look up its services several times. */
-export async function printNoteOnce(output: Output, text: string, hint = ""): Promise<void> {
-  if (isFirstReport(output, text)) await output.note(text + hint);
-}
-
-/** Prints a warning once per run, also with --quiet. */
-export async function warnOnce(output: Output, text: string): Promise<void> {
-  if (isFirstReport(output, text)) await output.warn(text);
-}
-
-function isFirstReport(output: Output, text: string): boolean {
-  const texts = reportedTexts.get(output) ?? new Set();
-  reportedTexts.set(output, texts);
-  const isFirst = !texts.has(text);
-  texts.add(text);
-  return isFirst;
+/** Prints a note or a warning once per run, because a command can look up its services several times. */
+export async function printOnce(output: Output, kind: "note" | "warn", text: string, hint = ""): Promise<void> {
+  const printedTexts = getPrintedTexts(output);
+  if (printedTexts.has(text)) return;
+  printedTexts.add(text);
+  await output[kind](text + hint);
 }
 
 /** Error for a state in a folder of another origin, such as a clone (DECISIONS.md, E21). */

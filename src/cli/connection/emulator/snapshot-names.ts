@@ -41,21 +41,14 @@ export async function resolveSnapshotFile(name: string, host: Host): Promise<str
   if (running) throw createUnreachableError(name, running.url);
   const knownSnapshots =
     names.length > 0 ? `snapshots: ${names.join(", ")}` : "the state of this folder has no snapshots";
-  throw new CommandFailedError(
-    "not-found",
-    "no_such_snapshot",
+  throw createSnapshotError(
     `Snapshot or file ${name} not found (${knownSnapshots}).`,
-    {
-      hint:
-        "Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
-        "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.",
-    },
+    "Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
+      "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.",
   );
 }
 
-/**
- * Finds the snapshot in the emulator of the environment or of this folder. It has a file only if this machine has it.
- */
+/** Finds the snapshot in the emulator of the environment or of this folder, with its file if this machine has it. */
 async function findRunningSnapshot(snapshotName: string, host: Host) {
   const access = await import("./emulator-access.ts");
   const configuredEmulator = readEnvironmentEmulator(host);
@@ -77,14 +70,12 @@ async function findRunningSnapshot(snapshotName: string, host: Host) {
 }
 
 const createUnreachableError = (name: string, url: string): CommandFailedError =>
-  new CommandFailedError(
-    "not-found",
-    "no_such_snapshot",
+  createSnapshotError(
     `Snapshot ${name} belongs to the emulator at ${url}, which stores it in no file of this machine. --from requires a file.`,
-    {
-      hint:
-        `Restore it there and export the state to a file: \`svc emulator snapshot restore ${name}\`, ` +
-        `\`svc emulator state export --output ${name}.json\`, then --from ${name}.json. ` +
-        "The previous state is saved as before-1, before-2, …, and can be restored the same way.",
-    },
+    `Restore it there and export the state to a file: \`svc emulator snapshot restore ${name}\`, ` +
+      `\`svc emulator state export --output ${name}.json\`, then --from ${name}.json. ` +
+      "The previous state is saved as before-1, before-2, …, and can be restored the same way.",
   );
+
+const createSnapshotError = (message: string, hint: string): CommandFailedError =>
+  new CommandFailedError("not-found", "no_such_snapshot", message, { hint });

@@ -5,6 +5,7 @@ import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
 import { findLockConflict, isLockConflict, type Lock, acquireLock as take } from "../../../files/lock.ts";
+import type { Context } from "../../command.ts";
 import { stripByteOrderMark } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -35,10 +36,9 @@ export async function readPrivateFile<T>(path: string, check: ContentCheck): Pro
  * Fails with exit code 75 if another process keeps the lock.
  */
 export async function changePrivateFile<T>(
+  { host, signal }: Pick<Context, "host" | "signal">,
   path: string,
   check: ContentCheck,
-  host: Host,
-  signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
   try {

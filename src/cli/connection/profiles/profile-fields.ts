@@ -87,11 +87,7 @@ export const createSecretFlag = <Flag extends string>({ flag, env, label: what }
   createTextFlag(flag, "FILE|-", `File with ${what}; or set ${env}`);
 
 /** Reads the secret without its trailing line break. Returns undefined without a file or variable. */
-export async function readAppSecret(
-  { flag, env, label: what }: SecretSource,
-  input: CommandInput,
-  { host }: Context,
-): Promise<string | undefined> {
+export async function readAppSecret({ flag, env, label: what }: SecretSource, input: CommandInput, { host }: Context) {
   const path = input.flags[flag];
   if (typeof path !== "string") return readVariable(host, env)?.value;
   if (path === "-" && input.flags.file === "-") {
@@ -100,13 +96,8 @@ export async function readAppSecret(
   return readSecret(host, path, `--${flag}`, what);
 }
 
-/** Setting as displayed. A secret shows only its origin. */
-type EffectiveSetting =
-  | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
-  | { readonly key: string; readonly origin: string; readonly isSecret: true };
-
-/** Lists the settings in effect here, with the source of each value. */
-export async function listEffectiveSettings(context: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
+/** Lists the settings in effect here, with the source of each value. A secret shows only its origin. */
+export async function listEffectiveSettings(context: Pick<Context, "globals" | "host">) {
   const { host } = context;
   const settings = await resolveServiceSettings(context);
   const keys = Object.entries(settings.clusterKeys);
@@ -123,7 +114,9 @@ export async function listEffectiveSettings(context: Pick<Context, "globals" | "
     ...toHiddenSetting("cluster_key", settings.clusterKey),
     ...toHiddenSetting("token", settings.token),
     ...toHiddenSetting("basic_auth", settings.basicAuth),
-    ...Object.values(appSecrets).flatMap(({ env }) => toHiddenSetting(toKey(env), readVariable(host, env))),
+    ...Object.values(appSecrets).flatMap(({ env }) =>
+      toHiddenSetting(env.replace(/^SVC_/, "").toLowerCase(), readVariable(host, env)),
+    ),
     ...toHiddenSetting("webhook_hmac_key", settings.hmacKey),
     ...toEffectiveSettings("emulator_url", emulator?.url),
     ...toHiddenSetting("emulator_token", emulator?.token ?? settings.controlToken),
@@ -135,13 +128,11 @@ export async function listEffectiveSettings(context: Pick<Context, "globals" | "
   ];
 }
 
-const toEffectiveSettings = (key: string, setting: SettingValue | undefined): EffectiveSetting[] =>
-  setting ? [{ key, ...setting, isSecret: false }] : [];
+const toEffectiveSettings = (key: string, setting: SettingValue | undefined) =>
+  setting ? [{ key, ...setting, isSecret: false as const }] : [];
 
-const toHiddenSetting = (key: string, setting: SettingValue<unknown> | undefined): EffectiveSetting[] =>
-  setting ? [{ key, origin: setting.origin, isSecret: true }] : [];
-
-const toKey = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
+const toHiddenSetting = (key: string, setting: SettingValue<unknown> | undefined) =>
+  setting ? [{ key, origin: setting.origin, isSecret: true as const }] : [];
 
 const readEitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
   readVariable(host, name) ?? readVariable(host, name.toUpperCase());
@@ -152,8 +143,8 @@ const removeCredentials = (setting: SettingValue | undefined): SettingValue | un
 
 const firstProfile = "default";
 
-const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
-  changePrivateFile<ProfileFile>(getProfilesPath(host.env), checkProfiles, host, signal, (content) =>
+const changeFile = (context: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
+  changePrivateFile<ProfileFile>(context, getProfilesPath(context.host.env), checkProfiles, (content) =>
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
 

@@ -24,10 +24,7 @@ export interface StartReport {
   readonly secrets: readonly (string | undefined)[];
 }
 
-export async function showStartReport(
-  { ready, banner, secrets }: StartReport,
-  { host, output }: Context,
-): Promise<void> {
+export async function showStartReport({ ready, banner, secrets }: StartReport, { host, output }: Context) {
   await maskSecrets(host, secrets);
   await output.printEvent(ready, ...banner);
 }
@@ -79,15 +76,11 @@ const stateLogHint =
   "The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.";
 const defaultLogHint = "The log is in .svc of this folder. Start the emulator in another folder, or without --detach.";
 
-const createSilentExitError = (exit: number, path: string): CommandFailedError =>
-  new CommandFailedError(
-    "failed",
-    "not_started",
-    `The emulator exited during startup (exit code ${exit}) without an error message.`,
-    {
-      hint: `Check that the disk of ${path} has free space, or start it without --detach to see the error.`,
-    },
-  );
+function createSilentExitError(exit: number, path: string): CommandFailedError {
+  const message = `The emulator exited during startup (exit code ${exit}) without an error message.`;
+  const hint = `Check that the disk of ${path} has free space, or start it without --detach to see the error.`;
+  return new CommandFailedError("failed", "not_started", message, { hint });
+}
 
 const minLogSpaceBytes = 64 * 1024;
 
@@ -162,10 +155,8 @@ export async function requireTrust(state: string, isTrusted: boolean, context: C
   if (!(await isForeignState(state))) return;
   const { host, globals, output } = context;
   if (!isTrusted) {
-    const untrustedStateError = createUntrustedStateError(
-      state,
-      "Use it with --trust-state, or choose another state with --file.",
-    );
+    const hint = "Use it with --trust-state, or choose another state with --file.";
+    const untrustedStateError = createUntrustedStateError(state, hint);
     if (!canPrompt(host, globals)) throw untrustedStateError;
     await output.warn(`${untrustedStateError.message} Its state may send webhooks and contain tokens of its author.`);
     const { askYesNo } = await import("../../../prompt/ask.ts");

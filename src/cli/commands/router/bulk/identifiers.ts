@@ -8,10 +8,7 @@ export interface IdentifierKind {
   readonly noun: string;
   readonly findProblem: (text: string) => string | undefined;
   readonly toValue: (text: string) => string;
-  /**
-   * Returns a key that is equal for strings with the same value and cheaper to compute. It is used to count
-   * repetitions.
-   */
+  /** Returns a key for counting repetitions: equal for strings with the same value, and cheaper to compute. */
   readonly toKey: (text: string) => string;
   /** Reports whether the string is a digest. Its key differs from that of its address. */
   readonly isDigest: (text: string) => boolean;
@@ -19,10 +16,7 @@ export interface IdentifierKind {
   readonly toShown: (text: string) => string;
 }
 
-/**
- * Methods that convert e-mail addresses to identifiers. `none` sends them unchanged, for services that hash
- * differently.
- */
+/** Ways to convert addresses to identifiers. `none` sends them unchanged, for services that hash differently. */
 const emailHashings = ["sha256", "none"] as const;
 export type EmailHashing = (typeof emailHashings)[number];
 
@@ -48,10 +42,7 @@ export const createWordKind = (noun: string, { toValue = identity, toShown = ide
   toShown,
 });
 
-/**
- * Creates a kind that hashes addresses. A digest is accepted (DECISIONS.md, R11) and converted to lower case, as the
- * service stores it.
- */
+/** Creates a kind that hashes addresses. Digests are accepted (DECISIONS.md, R11), in lower case as they are stored. */
 export const createHashedEmailKind = (hash: (address: string) => string): IdentifierKind => ({
   noun: "e-mail",
   findProblem(text) {

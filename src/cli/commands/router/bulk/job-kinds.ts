@@ -11,11 +11,6 @@ import { createWordKind, type EmailHashing, getEmailKind, type IdentifierKind } 
 /** Fields of a request in addition to the identifiers: the cluster, and others of the table. */
 type RequestScope = Readonly<Record<string, string>>;
 
-interface IdentifierReadOptions {
-  readonly hash: EmailHashing;
-  readonly scope: RequestScope;
-}
-
 /** Kind of bulk job. It defines how a row becomes an identifier, and a batch of identifiers a request. */
 export interface BulkJobKind {
   /** Command below `svc router`, such as `map-emails`. */
@@ -29,7 +24,7 @@ export interface BulkJobKind {
   readonly columns?: readonly string[];
   /** Name of the table in svc router resolve. Undefined if a job covers several tables. */
   readonly table?: string;
-  readonly getKind: (reading: IdentifierReadOptions) => IdentifierKind;
+  readonly getKind: (reading: { readonly hash: EmailHashing; readonly scope: RequestScope }) => IdentifierKind;
   readonly operation: Operation;
   readonly toArguments: (values: readonly string[], scope: RequestScope) => CallArguments;
 }
@@ -100,15 +95,8 @@ export const mappingJobKinds = routingTables.flatMap(({ plural, table, noun, get
 export const offboardKinds = lookupTable(Object.fromEntries(routingTables.map((table) => [table.kind, table])));
 const byTable = lookupTable(Object.fromEntries(routingTables.map((table) => [table.table, table])));
 
-interface OffboardRow {
-  readonly field: string;
-  readonly kind: IdentifierKind;
-  readonly identifier: string;
-  readonly cluster: string | undefined;
-}
-
 /** Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. */
-function parseRow(text: string, hash: EmailHashing): OffboardRow | undefined {
+function parseRow(text: string, hash: EmailHashing) {
   const [name = "", ...rest] = text.split(/\s+/);
   const tableKind = byTable[name];
   const offboardKind = offboardKinds[name] ?? tableKind;
@@ -117,10 +105,7 @@ function parseRow(text: string, hash: EmailHashing): OffboardRow | undefined {
   return { field: offboardKind.field, kind: offboardKind.getKind(hash), identifier: rest.join(" "), cluster };
 }
 
-/**
- * Kind of an offboarding, whose rows have a kind and an identifier. Each batch is one request that removes all kinds in
- * one transaction.
- */
+/** Rows of an offboarding have a kind and an identifier. Each batch is one request, and so one transaction. */
 export const offboardJobKind: BulkJobKind = {
   name: "offboard",
   action: "offboard",
@@ -129,7 +114,8 @@ export const offboardJobKind: BulkJobKind = {
   columns: ["kind", "identifier"],
   operation: deleteWorkspaceData,
   getKind({ hash, scope }) {
-    const parse = (text: string) => parseRow(text, hash)!;
+    const parse = <T>(text: string, use: (row: NonNullable<ReturnType<typeof parseRow>>) => T) =>
+      use(parseRow(text, hash)!);
     return {
       noun: "identifier",
       findProblem(text) {
@@ -139,18 +125,9 @@ export const offboardJobKind: BulkJobKind = {
         if (cluster !== undefined && cluster !== scope.cluster_id) return `of another cluster: ${cluster}`;
         return kind.findProblem(identifier);
       },
-      toValue(text) {
-        const { field, kind, identifier } = parse(text);
-        return `${field} ${kind.toValue(identifier)}`;
-      },
-      toKey(text) {
-        const { field, kind, identifier } = parse(text);
-        return `${field} ${kind.toKey(identifier)}`;
-      },
-      isDigest(text) {
-        const { kind, identifier } = parse(text);
-        return kind.isDigest(identifier);
-      },
+      toValue: (text) => parse(text, ({ field, kind, identifier }) => `${field} ${kind.toValue(identifier)}`),
+      toKey: (text) => parse(text, ({ field, kind, identifier }) => `${field} ${kind.toKey(identifier)}`),
+      isDigest: (text) => parse(text, ({ kind, identifier }) => kind.isDigest(identifier)),
       toShown(text) {
         const [prefix = ""] = /^\S+\s+/.exec(text) ?? [];
         const row = parseRow(text, hash);

@@ -43,10 +43,7 @@ export async function requireLookup(work: BulkJobKind, context: Context) {
   throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
 }
 
-/**
- * Returns the cluster of each key of a table, in the order of the keys: null if it has none. Returns nothing for a
- * table without a look-up.
- */
+/** Returns the cluster of each key in order, null if it has none. Returns nothing for a table without a look-up. */
 type TableLookup = (table: string, keys: readonly string[]) => Promise<readonly (string | null)[]>;
 
 /** Maximum number of keys in one request to an emulator (src/api/emulator/owners.ts). */

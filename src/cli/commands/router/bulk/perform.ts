@@ -15,10 +15,7 @@ import { getResultsPath, readErrorRows } from "./log/results.ts";
 import { countProcessedRows, writeReport } from "./report.ts";
 import { runJob } from "./run-job.ts";
 
-/**
- * Runs a job from its beginning or from where it stopped. Prints its ID first and, at every stop, the command to
- * continue.
- */
+/** Runs a job from where it begins or stopped. Prints its ID first and, at every stop, the command to continue. */
 export async function performJob(
   folder: string,
   record: JobRecord,

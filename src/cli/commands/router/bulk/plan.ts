@@ -177,7 +177,6 @@ export function parseErrorLimit(text: string, total?: number): (errors: number, 
     (total !== undefined || rows >= minPercentageRows) && errors > ((total ?? rows) * limit) / 100;
 }
 
-/** Reports whether a file with this beginning is a plan. */
 export const isPlanFile = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s*"command":/.test(beginning);
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);

@@ -89,7 +89,6 @@ function formatCount(count: number): string {
   return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
 }
 
-/** State of a job at the end of a run. */
 interface JobEnd extends RowCounts {
   readonly distinct: number | null;
   readonly stoppedBecause: string | undefined;
@@ -106,24 +105,11 @@ export function checkReportName(path: string): void {
 }
 
 /** Writes the report of --report. It counts the rows of all runs of the job. */
-export async function writeReport(
-  path: string,
-  folder: string,
-  record: JobRecord,
-  end: JobEnd,
-  { host }: Context,
-): Promise<void> {
+export async function writeReport(path: string, folder: string, record: JobRecord, end: JobEnd, { host }: Context) {
   const report = createReport(record, end, await tallyResults(folder), host.wall.now());
   const isCsv = /\.csv$/i.test(path);
   const text = isCsv ? csvHeader + report.map(formatCsvLine).join("") : formatHtml(record.id, report);
   await writeOutput(host, path, [Buffer.from(text)], 0o600);
-}
-
-interface ReasonCount {
-  readonly status: string;
-  readonly reason: string;
-  rows: number;
-  readonly first_row: number;
 }
 
 /** Maximum number of distinct reasons, because services can word each rejection differently. */
@@ -131,7 +117,7 @@ const maxReasons = 100;
 
 /** Counts the rows of a job by the reason of their failure, and by their previous cluster. */
 async function tallyResults(folder: string) {
-  const reasons = new Map<string, ReasonCount>();
+  const reasons = new Map<string, { status: string; reason: string; rows: number; first_row: number }>();
   const moves = new Map<string, number>();
   for await (const rows of readResults(folder)) {
     for (const { row, status, message, moved_from: from } of rows) {

@@ -105,10 +105,7 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
   // The values are created on demand, so that they are collected early.
   const toValues = (rows: RowBatch["rows"]) => rows.map(({ text }) => toValue(text));
 
-  /**
-   * Records the clusters that lose identifiers, before the batch is sent. Returns them by the position of the first row
-   * of each identifier.
-   */
+  /** Records the clusters that lose identifiers, before sending. Returns them by the first row of each identifier. */
   async function findPreviousClusters({ index, rows }: RowBatch) {
     if (!recordsMoves || !findClusters) return undefined;
     const values = toValues(rows);
@@ -172,11 +169,8 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
     progress.add(rows.length + invalid.length);
     const { rows: done, invalid: skipped, failed } = job.counts;
     if (!isExceeded?.(skipped + failed, done + skipped + failed)) return;
-    throw new CommandFailedError(
-      "partial",
-      "too_many_errors",
-      `${pluralize(skipped + failed, "row")} failed, more than --max-errors ${maxErrors} allows.`,
-    );
+    const message = `${pluralize(skipped + failed, "row")} failed, more than --max-errors ${maxErrors} allows.`;
+    throw new CommandFailedError("partial", "too_many_errors", message);
   };
 }
 

@@ -56,9 +56,7 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   if (request.verify) await requireLookup(request.work, context);
 }
 
-/**
- * Rejects an unlisted cluster before reading a large file. If the list is unavailable, the first request fails instead.
- */
+/** Rejects an unlisted cluster before a large file is read. Without a list, the first request fails instead. */
 async function requireKnownCluster(cluster: string, context: Context): Promise<void> {
   const client = await context.client("router");
   const clusters = await client.call(listClusters, {}, { retries: 0 }).catch(() => undefined);
@@ -83,11 +81,7 @@ async function preview(request: JobRequest, source: InputSource, context: Contex
 }
 
 /** Starts without a prompt if the job was planned and nothing has changed since. Prompts for consent otherwise. */
-async function confirmAndPerform(
-  request: JobRequest,
-  source: InputSource,
-  context: Context,
-): Promise<FailureKind | undefined> {
+async function confirmAndPerform(request: JobRequest, source: InputSource, context: Context) {
   const { work, scope, apply, errorsOut, report, concurrency } = request;
   const { host, globals } = context;
   const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
@@ -120,12 +114,7 @@ async function* listValues(request: JobRequest, source: InputSource): AsyncGener
 /** Nothing is known in advance about the rows of a pipe, which are read while they are sent. */
 const unknownInput = { bytes: null, sha256: null, rows: null, invalid: null, distinct: null };
 
-async function createPlan(
-  request: JobRequest,
-  path: string,
-  survey: InputSurvey | undefined,
-  context: Context,
-): Promise<JobPlan> {
+async function createPlan(request: JobRequest, path: string, survey: InputSurvey | undefined, context: Context) {
   const first_invalid_row = survey?.firstInvalid?.number ?? null;
   return JobPlan.parse({
     ...request,
@@ -158,12 +147,7 @@ function buildRetryArgv(request: JobRequest, { flags, rows }: OtherFormatError):
  * Resumes a stopped job. Rejects command lines that would change the job. `input` is `-` for rows that are piped again,
  * or the current path of the file.
  */
-export async function resumeJob(
-  folder: string,
-  record: JobRecord,
-  input: string | undefined,
-  context: Context,
-): Promise<FailureKind | undefined> {
+export async function resumeJob(folder: string, record: JobRecord, input: string | undefined, context: Context) {
   const { host, globals } = context;
   const { path } = record.input;
   const isPipe = path === "-";

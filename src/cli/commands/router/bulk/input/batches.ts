@@ -28,10 +28,7 @@ interface BatchOptions {
   readonly hasRollingDigest?: boolean;
 }
 
-/**
- * Groups rows into batches. Throws a UsageError if the rows of finished batches are changed or incomplete, because
- * later rows would be lost.
- */
+/** Groups rows into batches. Throws a UsageError if rows of finished batches changed, as later rows would be lost. */
 export async function* groupIntoBatches(
   groups: AsyncIterable<readonly InputRow[]>,
   { plan, kind, counter, finished, hasRollingDigest = false }: BatchOptions,
@@ -104,9 +101,7 @@ function validateRows(all: readonly InputRow[], { findProblem }: IdentifierKind)
 export class FinishedBatches {
   low = 0;
   readonly #finishedAbove = new Set<number>();
-  /**
-   * Rolling digests of the batch just below the mark and of those above it, which are enough to recognize the input.
-   */
+  /** Rolling digests of the batch just below the mark and of those above it: enough to recognize the input. */
   readonly #digests = new Map<number, string>();
 
   get count(): number {

@@ -34,10 +34,7 @@ export class InvalidUtf8Error extends Error {
 /** Cells of the first two rows of a table. */
 type FirstRows = readonly [first: readonly string[], second: readonly string[]];
 
-/**
- * Error for an input in another format than expected, so nothing may be sent. `flags` read the input, together with a
- * column of `rows`, if set.
- */
+/** Error for input in another format, so nothing may be sent. `flags` read it, with a column of `rows`, if set. */
 export class OtherFormatError extends UsageError {
   readonly flags: readonly string[];
   readonly rows: FirstRows | undefined;
@@ -151,12 +148,7 @@ export function matchColumnName(names: readonly string[], column: string, column
   return columns.length > 1 && !names.includes(column) ? (otherNames.get(column) ?? column) : column;
 }
 
-/** Finds the positions of the columns in the heading of a table. */
-export function findColumns(
-  columns: readonly string[],
-  header: readonly string[],
-  mayHaveOtherDelimiter: boolean,
-): number[] {
+export function findColumns(columns: readonly string[], header: readonly string[], mayHaveOtherDelimiter: boolean) {
   const names = header.map((name) => name.trim());
   return columns.map((column) => {
     const name = matchColumnName(names, column, columns);

@@ -187,10 +187,7 @@ const countLines = (record: readonly string[]): number =>
  * Parses the records of a CSV stream (RFC 4180) in groups, one per piece of complete lines. Records before an error are
  * complete, because their number of lines shows where the error begins.
  */
-export async function* parseCsvRecords(
-  pieces: AsyncIterable<Uint8Array>,
-  delimiter = ",",
-): AsyncGenerator<readonly InputRecord[]> {
+export async function* parseCsvRecords(pieces: AsyncIterable<Uint8Array>, delimiter = ",") {
   const parser = new RecordParser(delimiter);
   let failure: { readonly cause: unknown } | undefined;
   try {

@@ -17,9 +17,7 @@ export const readFileBytes = (path: string): AsyncIterable<Uint8Array> =>
   createReadStream(path, { highWaterMark: maxPieceBytes });
 
 export interface InputSource {
-  /**
-   * Absolute path. `-` for an input that can be read only once: standard input, a named pipe or a process substitution.
-   */
+  /** Absolute path. `-` for input that can be read only once: standard input, named pipe, process substitution. */
   readonly path: string;
   /** `standard input`, or the path as typed. */
   readonly name: string;

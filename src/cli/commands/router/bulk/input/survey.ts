@@ -10,7 +10,6 @@ import { isHeading } from "./format.ts";
 import { type InputRow, readRows } from "./rows.ts";
 import { type InputSource, trackFingerprint } from "./source.ts";
 
-/** Result of reading an input before anything is sent. */
 export type InputSurvey = Awaited<ReturnType<typeof surveyInput>>;
 
 const maxSampleRows = 3;
@@ -34,7 +33,6 @@ export async function surveyInput(request: JobRequest, source: InputSource, { ho
     }
   }
 
-  /** Yields the invalid rows as results. */
   async function* readInvalidRows(): AsyncGenerator<Buffer> {
     yield Buffer.from(resultsHeader);
     try {

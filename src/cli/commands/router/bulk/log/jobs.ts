@@ -76,14 +76,7 @@ export async function findWritableJobsFolder({ host, output }: Context): Promise
 
 export type StoredJob = NonNullable<Awaited<ReturnType<typeof readStoredJob>>>;
 
-interface DamagedJob {
-  readonly id: string;
-  readonly folder: string;
-  readonly status: "damaged";
-  readonly reason: string;
-}
-
-export type ListedJob = StoredJob | DamagedJob;
+export type ListedJob = NonNullable<Awaited<ReturnType<typeof readJob>>>;
 
 /** Lists all jobs of a folder, the newest first. Skips folders without a job record. */
 export async function listJobs(host: Host): Promise<ListedJob[]> {
@@ -93,9 +86,11 @@ export async function listJobs(host: Host): Promise<ListedJob[]> {
   return jobs.filter((job) => job !== undefined).sort((a, b) => (a.folder < b.folder ? 1 : -1));
 }
 
-export async function readJob(id: string, host: Host): Promise<ListedJob | undefined> {
+export async function readJob(id: string, host: Host) {
   const folder = join(getJobsFolder(host), id);
-  return readStoredJob(folder, host).catch(({ message: reason }: Error) => ({ id, folder, status: "damaged", reason }));
+  return readStoredJob(folder, host).catch(({ message: reason }: Error) => {
+    return { id, folder, status: "damaged", reason } as const;
+  });
 }
 
 async function readStoredJob(folder: string, host: Host) {
@@ -137,9 +132,7 @@ export async function removeJob(folder: string): Promise<void> {
   });
 }
 
-/**
- * Reports whether a job writes a file with that name: its log, results, lock or undo, or their remains after a crash.
- */
+/** Reports whether a job writes a file of that name: log, results, lock, undo, or remains of them after a crash. */
 const isJobFile = (name: string): boolean =>
   [logName, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||
@@ -149,9 +142,6 @@ const isJobFile = (name: string): boolean =>
 
 export const getLockPath = (folder: string): string => join(folder, "lock");
 
-/**
- * Acquires the lock of a job, so that only one process works on it. Returns undefined if another running process has
- * the lock.
- */
+/** Acquires the lock of a job, for one process at a time. Returns undefined if another running process has it. */
 export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
   acquireFileLock(getLockPath(folder), host, join(folder, logName));

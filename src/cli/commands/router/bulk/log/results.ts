@@ -11,9 +11,7 @@ import { readFileBytes } from "../input/source.ts";
 const resultColumns = ["row", "input", "status", "code", "message", "moved_from"] as const;
 
 /** Row of the results. `moved_from` is the previous cluster of the identifier, and empty without a look-up. */
-type ResultRow = Readonly<Record<Exclude<(typeof resultColumns)[number], "row">, string>> & {
-  readonly row: number;
-};
+type ResultRow = Readonly<Record<Exclude<(typeof resultColumns)[number], "row">, string>> & { readonly row: number };
 
 export const resultsHeader: string = formatCsvLine(resultColumns);
 
@@ -77,7 +75,6 @@ export async function* readErrorRows(folder: string): AsyncGenerator<Buffer> {
 /** The statuses by which results can be selected. `errors` stands for all that are not `ok`. */
 export const resultFilters = ["ok", "invalid", "failed", "errors"] as const;
 
-/** Prints the results of a job. */
 export async function showResults(
   folder: string,
   filter: (typeof resultFilters)[number] | undefined,
