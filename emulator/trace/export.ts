@@ -37,15 +37,6 @@ const retryDelaysMs = [1_000, 2_000, 4_000, 8_000, 16_000];
 /** Maximum time for which the shutdown of the emulator waits for the remaining spans. */
 const maxShutdownMs = 2_000;
 
-interface SpanExportStats {
-  readonly sent: number;
-  readonly waiting: number;
-  /** Number of spans that did not fit into the queue, or could not be sent. */
-  readonly dropped: number;
-  /** Reason for the failure of the last POST, in a word. Null if the POST succeeded. */
-  readonly error: string | null;
-}
-
 interface ExporterOptions {
   readonly store: Store;
   readonly wall: WallClock;
@@ -79,7 +70,9 @@ export class TraceExporter {
   #wake = () => {};
   #inFlight = 0;
   #sent = 0;
+  /** Number of spans that did not fit into the queue, or could not be sent. */
   #dropped = 0;
+  /** Reason for the failure of the last POST, in a word. Null if the POST succeeded. */
   #error: string | null = null;
 
   constructor(options: ExporterOptions) {
@@ -93,9 +86,9 @@ export class TraceExporter {
     this.#loop = this.#run();
   }
 
-  get amount(): SpanExportStats {
-    const waitingCount = this.#waitingCount + this.#inFlight;
-    return { sent: this.#sent, waiting: waitingCount, dropped: this.#dropped, error: this.#error };
+  get amount() {
+    const waiting = this.#waitingCount + this.#inFlight;
+    return { sent: this.#sent, waiting, dropped: this.#dropped, error: this.#error };
   }
 
   /** Sends the remaining spans, for at most two seconds, or until `closeSignal` is aborted. */
