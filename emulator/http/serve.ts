@@ -32,10 +32,6 @@ class InvalidInputError extends StacklessError {
   }
 }
 
-type MutableCall = {
-  -readonly [Name in keyof HandlerCall<FailureCode, unknown>]: HandlerCall<FailureCode, unknown>[Name];
-};
-
 const emptyFields = Object.freeze({});
 
 /**
@@ -59,8 +55,7 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
       else {
         if (hasBody(raw)) exchange.body = await bodies.collect(raw, steps.maxBodyBytes);
         if (steps.decode) {
-          const result = steps.decode(exchange.body, raw.headers["content-type"], reportFinding);
-          decodedBody = result instanceof Promise ? await result : result;
+          decodedBody = steps.decode(exchange.body, raw.headers["content-type"], reportFinding);
         } else input.body = exchange.body;
       }
     } else {
@@ -73,12 +68,9 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
   // The text can be released while the handler waits.
   decodedBody = undefined;
   // The shared context is the prototype, because copying it for each request is slow.
-  const call: MutableCall = Object.create(callContext);
-  call.request = exchange;
-  call.caller = caller;
-  call.fail = fail;
-  call.finding = reportFinding;
-  const result = handler(input as never, call as never);
+  const call = Object.create(callContext);
+  const request: HandlerCall<FailureCode, unknown> = { request: exchange, caller, fail, finding: reportFinding };
+  const result = handler(input as never, Object.assign(call, request) as never);
   return steps.produce(result instanceof Promise ? await result : result);
 }
 

@@ -17,14 +17,9 @@ import { bodyLimits, type DecodedBody, exceedsFieldLimit, parseJson, UnreadableB
 import { parseMultipart } from "./multipart.ts";
 
 /** Decodes the bytes of a body to a value. Throws UnreadableBodyError. */
-export type BodyDecoder = (
-  body: Buffer,
-  contentType: string | undefined,
-  finding: FindingReporter,
-) => DecodedBody | Promise<DecodedBody>;
+export type BodyDecoder = (body: Buffer, contentType: string | undefined, finding: FindingReporter) => DecodedBody;
 
 const emptyBody: DecodedBody = { value: undefined, getSource: () => null, length: 0 };
-const createBody = (value: unknown, length: number): DecodedBody => ({ value, getSource: () => value, length });
 
 /** The value contains the last field of each name, and errors quote all fields. */
 function createFormBody(
@@ -70,7 +65,8 @@ export function createDecoder(
 const decodeJsonOrText: BodyDecoder = (bytes, type) => {
   if (bytes.length === 0) return emptyBody;
   if (isJsonType(type)) return parseJson(decodeJsonBytes(bytes));
-  return createBody(decodeUtf8(bytes), bytes.length);
+  const value = decodeUtf8(bytes);
+  return { value, getSource: () => value, length: bytes.length };
 };
 
 /** The other services reject a body that is not sent as JSON. */
