@@ -6,11 +6,10 @@ import {
   createBasicChallenge,
   duplicateClientAuthMessage,
 } from "../../domain/client-credentials.ts";
-import { noStoreHeaders, Passthrough } from "../../http/reply.ts";
+import { createJsonPassthrough, noStoreHeaders, Passthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import {
-  createJsonResponse,
   createOAuthError,
   findRepeatedParameter,
   formatRepeatedParameter,
@@ -60,7 +59,7 @@ export const handleTokenRequest: ForwardedHandler = async (request, context) => 
   );
   if (result instanceof Passthrough) return result;
   const { grant, refresh_token } = result;
-  return createJsonResponse(200, { ...(await issueTokens(context, grant)), refresh_token }, noStoreHeaders);
+  return createJsonPassthrough(200, { ...(await issueTokens(context, grant)), refresh_token }, noStoreHeaders);
 };
 
 type GrantRedeemer = (

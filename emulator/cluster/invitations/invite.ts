@@ -11,13 +11,13 @@ import {
   type Workspace,
   workspaces,
 } from "../../domain/workspaces.ts";
+import { createJsonPassthrough } from "../../http/reply.ts";
 import type { RequestTarget } from "../../http/routing/path.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
 import { scheduleReport } from "../reports/report.ts";
-import { createJsonResponse } from "../response.ts";
 import { createPersonId } from "../workspace/users.ts";
 
 /** The member is inactive until they accept the invitation (DECISIONS.md, R24). */
@@ -179,7 +179,7 @@ export const respondToInvitation: ForwardedHandler = async ({ method, parsedTarg
       ? toInvitationRecord(view, invitation)
       : undefined;
   });
-  return record ? createJsonResponse(200, record) : createJsonResponse(404, { detail: "Invitation not found" });
+  return record ? createJsonPassthrough(200, record) : createJsonPassthrough(404, { detail: "Invitation not found" });
 };
 
 interface InvitationQuery {

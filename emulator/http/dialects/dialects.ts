@@ -3,7 +3,7 @@ import type { ValidationItem } from "../../../src/api/router/failures.ts";
 import type { Service } from "../../../src/api/services.ts";
 import type { DecodeProblem } from "../bodies/json.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
-import { createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
+import { createErrorResponse, createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
 import { getValueAt, type ValidationProblem } from "../validation/schema.ts";
 import { toPydanticErrors } from "./pydantic.ts";
 
@@ -200,13 +200,6 @@ const noParametersMessage = "The body is neither a form nor a JSON object";
 const describePosition = ({ issue: { path } }: ValidationProblem): string =>
   path.length === 0 ? noParametersMessage : `${path.map(String).join(".")} is not a string`;
 
-/** JSON omits a hint that is undefined. */
-const createControlError = (
-  status: number,
-  error: { readonly code: string; readonly message: string; readonly hint?: string | undefined },
-  headers?: readonly string[],
-): HttpResponse => createJsonResponse(status, { error }, headers);
-
 /** Dialect of the emulator's own control plane, which lists problems as text. */
 const controlDialect: ErrorDialect = {
   toInvalidResponse: (problems) =>
@@ -214,23 +207,31 @@ const controlDialect: ErrorDialect = {
   toUnreadableResponse: (problem) =>
     createFailureResponse("invalid-control-input", { problems: [formatUnreadable(problem)] }),
   toTooLargeResponse: () =>
-    createControlError(413, { code: "body_too_large", message: "The body is larger than the limit of the emulator." }),
+    createErrorResponse(true, {
+      status: 413,
+      code: "body_too_large",
+      message: "The body is larger than the limit of the emulator.",
+    }),
   toStoreFailedResponse: (rejectedFile) => createFailureResponse("control-store-failed", { refused: rejectedFile }),
   toNotFoundResponse: (nearest) =>
-    createControlError(404, {
+    createErrorResponse(true, {
+      status: 404,
       code: "not_found",
       message: "Path not found in the control plane.",
       hint: nearest && `Nearest: ${nearest.id} ${formatOperation(nearest)}`,
     }),
   toMethodNotAllowedResponse: (method, allowedMethods) => {
     const methods = allowedMethods.join(", ");
-    const message = `Method ${method} is not allowed.`;
-    return createControlError(405, { code: "method_not_allowed", message, hint: `Allowed: ${methods}` }, [
-      "allow",
-      methods,
-    ]);
+    return createErrorResponse(true, {
+      status: 405,
+      code: "method_not_allowed",
+      message: `Method ${method} is not allowed.`,
+      hint: `Allowed: ${methods}`,
+      headers: ["allow", methods],
+    });
   },
-  toBugResponse: (operation) => createControlError(500, { code: "emulator_bug", message: formatBugMessage(operation) }),
+  toBugResponse: (operation) =>
+    createErrorResponse(true, { status: 500, code: "emulator_bug", message: formatBugMessage(operation) }),
 };
 
 /** Formats `by: Input should be a valid string`. `query limit: …` and `path id: …` name the part. */

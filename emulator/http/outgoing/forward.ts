@@ -107,27 +107,14 @@ function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest
   return headers;
 }
 
-export function omitHeaders(request: ForwardableRequest, names: readonly string[]): ForwardableRequest {
-  return { ...toRequestParts(request), rawHeaders: removeHeaders(request.rawHeaders, names) };
-}
-
-export const replaceTarget = (request: ForwardableRequest, target: string): ForwardableRequest => ({
-  ...toRequestParts(request),
-  target,
-});
+export const omitHeaders = (request: ForwardableRequest, names: readonly string[]): ForwardableRequest =>
+  replaceParts(request, { rawHeaders: removeHeaders(request.rawHeaders, names) });
 
 /** A received request has getters, which a spread skips. */
-function toRequestParts({
-  method,
-  target,
-  rawHeaders,
-  body,
-  remoteAddress,
-  origin,
-  cause,
-}: ForwardableRequest): ForwardableRequest {
-  return { method, target, rawHeaders, body, remoteAddress, origin, cause };
-}
+export const replaceParts = (
+  { method, target, rawHeaders, body, remoteAddress, origin, cause }: ForwardableRequest,
+  parts: Partial<ForwardableRequest>,
+): ForwardableRequest => ({ method, target, rawHeaders, body, remoteAddress, origin, cause, ...parts });
 
 /** Result of a request whose whole response is read. */
 export type SendRequestResult =

@@ -4,7 +4,7 @@ import { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { authenticateClient, oauthClients } from "../../domain/client-credentials.ts";
 import { parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
-import { type ForwardableRequest, replaceTarget } from "../../http/outgoing/forward.ts";
+import { type ForwardableRequest, replaceParts } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, reply } from "../../http/reply.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
 import { filterCredentials } from "../proxied/forward.ts";
@@ -73,7 +73,7 @@ function pollGrant(call: RouterCall, deviceCode: string, clientId: string): Prom
 async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<TokenOutcome> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { rejection: "token-cluster-down" };
-  const clusterRequest = replaceTarget(await filterCredentials(call, cluster), request.target);
+  const clusterRequest = replaceParts(await filterCredentials(call, cluster), { target: request.target });
   return toTokenOutcome(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 

@@ -7,11 +7,11 @@ import {
   duplicateClientAuthMessage,
 } from "../../domain/client-credentials.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import { replaceTarget } from "../../http/outgoing/forward.ts";
-import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
+import { replaceParts } from "../../http/outgoing/forward.ts";
+import { createJsonPassthrough, noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { issueDeviceTokens } from "../device/token.ts";
-import { createRouterResponse, filterCredentials, forwardToOne } from "../proxied/forward.ts";
+import { filterCredentials, forwardToOne } from "../proxied/forward.ts";
 import { requestCluster } from "../proxied/request-cluster.ts";
 import { findClusterByPrefix } from "../resolve/resolve.ts";
 import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrantType } from "./discovery.ts";
@@ -55,12 +55,12 @@ const serveDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) =>
 
 /** Returns metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
 export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
-  createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), uncachedHeaders);
+  createJsonPassthrough(200, createAuthorizationServerMetadata(await fetchConfiguration(call)), uncachedHeaders);
 
 /** Returns the configuration of the first cluster in seed order that responds with one (DECISIONS.md, R35). */
 async function fetchConfiguration(call: IdentityCall) {
   rejectLoop(call);
-  const request = replaceTarget(await filterCredentials(call, "several"), showDiscovery.path);
+  const request = replaceParts(await filterCredentials(call, "several"), { target: showDiscovery.path });
   for (const cluster of call.clusters) {
     const configuration = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
     if (configuration.kind === "answered" && configuration.status === 200 && configuration.body) {
@@ -105,8 +105,9 @@ async function redeemAtTokenEndpoint(body: TokenCall[0]["body"], call: TokenCall
   const { device_code } = body;
   if (device_code === undefined) return call.fail("invalid-request", { reason: "device_code is missing" });
   call.finding("device-code-elsewhere", `the specification redeems device codes at ${deviceTokenPath}`);
-  const tokens = await issueDeviceTokens(call, device_code, client.client_id, replaceTarget(request, deviceTokenPath));
-  return createRouterResponse(tokens, noStoreHeaders);
+  const tokenRequest = replaceParts(request, { target: deviceTokenPath });
+  const tokens = await issueDeviceTokens(call, device_code, client.client_id, tokenRequest);
+  return createJsonPassthrough(200, tokens, noStoreHeaders);
 }
 
 /**

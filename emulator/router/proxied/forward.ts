@@ -53,13 +53,6 @@ export async function forwardToOne(
   return sandboxExternalPage(cluster, result.response);
 }
 
-/** Creates a response of the router that replaces the response of a cluster. */
-export const createRouterResponse = (body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
-  new Passthrough(
-    200,
-    Object.entries({ "content-type": "application/json", ...headers }).flat(),
-    Buffer.from(JSON.stringify(body)),
-  );
 /** Result of the request to one cluster. */
 interface ClusterResult {
   readonly cluster: Cluster;

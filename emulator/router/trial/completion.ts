@@ -4,10 +4,11 @@ import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { type NewWorkspaceRequest, NewWorkspaceResponse, newWorkspacePath } from "../../domain/workspaces.ts";
 import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
+import { createJsonPassthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import { createRouterResponse, sandboxExternalPage } from "../proxied/forward.ts";
+import { sandboxExternalPage } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 import { findSignupByToken, isEmailTaken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 
@@ -54,7 +55,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
     call.finding("workspace-not-mapped", `${cluster.id} created workspace ${workspace_id} without a pending signup`);
     call.fail("account-exists");
   }
-  return createRouterResponse({ cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href });
+  return createJsonPassthrough(200, { cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href });
 };
 
 /**
