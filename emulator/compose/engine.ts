@@ -87,10 +87,7 @@ const pollIntervalMs = 5;
 /** The maximum number of due entries that are examined. Reports are due at once and come first. */
 const maxExaminedEntries = 256;
 
-/**
- * On close, sends the reports of clusters while the router still accepts them. The other reports are sent after the
- * next start.
- */
+/** On close, sends reports while the router accepts them. The others are sent after the next start. */
 export async function flushReports(
   { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: WallClock },
   closeSignal: AbortSignal,

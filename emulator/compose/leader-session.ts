@@ -42,10 +42,7 @@ interface LeaderSessionOptions {
   readonly onLeading: (leadership: Leadership) => void;
 }
 
-/**
- * Everything that exists while this process serves the state: from when it leads until another process does, or until
- * it ends.
- */
+/** Everything that exists while this process serves the state. */
 export interface LeaderSession {
   readonly store: Store;
   readonly blobs: Blobs;

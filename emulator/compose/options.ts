@@ -32,9 +32,7 @@ const seedNames = Object.keys(namedSeeds) as (keyof typeof namedSeeds)[];
 /** Seeds are parsed once per process, because emulators only read them. */
 const parsedSeeds: Partial<Record<keyof typeof namedSeeds, Seed>> = {};
 
-/**
- * Returns the options of a copy of a running emulator. The copy is not stored, and its clock continues from the state.
- */
+/** A copy of an emulator is not stored, and its clock continues from the state. */
 export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
   const {
     port,

@@ -97,9 +97,7 @@ const renderEntryPage = (problem?: string, input?: string): HtmlPage =>
 <p><button>Continue</button></p></form>`,
   );
 
-/**
- * Renders the page that asks whether to approve the device. For an invalid code, renders the page that asks for a code.
- */
+/** For an invalid code, renders the page that asks for a code. */
 async function renderQuestion(
   context: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: Omit<DeviceDecision, "status">,

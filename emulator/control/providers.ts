@@ -167,10 +167,7 @@ export const chatBIssuerHandlers = {
   },
 } satisfies ControlHandlers;
 
-/**
- * Returns the issuer's private key. It is created on first use, because creating it takes longer than starting an
- * emulator.
- */
+/** The key is created on first use, because creating it takes longer than starting an emulator. */
 async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
   const [storedKey] = await store.read((view) => view.list(chatBKeys));
   if (storedKey) return storedKey;

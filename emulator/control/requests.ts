@@ -76,10 +76,7 @@ async function createVisibilityFilter({
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 
-/**
- * Reports whether a request only reads the control plane. Such requests emit no events, because followers read the
- * control plane at each event.
- */
+/** Such requests emit no events, because followers read the control plane at each event. */
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
@@ -140,10 +137,7 @@ export function toRequestRecord(entry: LoggedRequest) {
   };
 }
 
-/**
- * Reports whether a response is a page of a contract. A cluster also serves these pages, so the operation is not
- * unknown.
- */
+/** A cluster also serves pages of contracts, whose operation is not unknown. */
 const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
   listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 

@@ -84,10 +84,7 @@ const isExistingWebhook = async (view: View, webhook: number): Promise<boolean> 
   (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
-/**
- * Reads the state at the start, at each change and at the end. Returns the first state that meets the condition, or the
- * last state.
- */
+/** Returns the first state that meets the condition, or the last state. */
 async function waitUntil(
   store: Store,
   readState: (view: View) => Promise<WaitState>,

@@ -28,9 +28,7 @@ export function createForbiddenCheck({
   };
 }
 
-/**
- * Load balancers send probes without Host. Browsers, against which this check protects, always send it (RFC 9112, 3.2).
- */
+/** Load balancers send probes without Host. Browsers always send it (RFC 9112, 3.2). */
 const hasNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === "1.0" && headers.host === undefined;
 

@@ -22,10 +22,7 @@ import { TrustedProxies } from "./trusted-proxies.ts";
 /** Default maximum time for pending requests when the listener closes. */
 const defaultCloseGraceMs = 1_000;
 
-/**
- * Default maximum time that a request waits until this process is confirmed as the leader. The request is rejected
- * after this time.
- */
+/** Default time after which a request is rejected if this process is not confirmed as the leader. */
 const defaultAssuranceMs = 5_000;
 const localPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
@@ -193,9 +190,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       key = leaderKey;
       standby = undefined;
     },
-    /**
-     * Rejects new requests, because another process will serve them. Resolves when earlier requests have a response.
-     */
+    /** Rejects new requests, which another process will serve. Resolves when earlier ones have a response. */
     async handOver(): Promise<void> {
       state = "hands over";
       notifyAll(disconnectListeners.followers);

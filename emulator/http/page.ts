@@ -118,9 +118,7 @@ const strictPolicy: PagePolicy & Record<string, string | null> = {
  */
 export const allowFraming: PagePolicy = { "frame-ancestors": null };
 
-/**
- * Policy for a form that ends at a page of another site, because Chromium checks each redirect against `form-action`.
- */
+/** For a form that ends at another site, because Chromium checks redirects against `form-action`. */
 export const allowExternalFormAction: PagePolicy = { "form-action": null };
 
 export interface HtmlPage {

@@ -89,10 +89,7 @@ export interface HttpResponse {
   readonly failure?: FailureCode;
 }
 
-/**
- * Changes a response to match the observed service. Returns undefined if nothing changes. `finding` reports the applied
- * observations.
- */
+/** Changes a response as observed, if necessary. `finding` reports the applied observations. */
 export type ResponseObserver = (
   operation: Operation,
   response: HttpResponse,
@@ -136,10 +133,7 @@ export const createRequestTimeoutResponse = (isControl: boolean): HttpResponse =
     headers: ["connection", "close"],
   });
 
-/**
- * Creates the response to a request whose state was replaced. Nothing was stored, and a retry applies to the current
- * state.
- */
+/** The state was replaced, and nothing was stored. A retry applies to the current state. */
 export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
   createErrorResponse(isControl, {
     status: 503,

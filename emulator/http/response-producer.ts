@@ -6,9 +6,7 @@ import { createEventStream } from "./event-stream.ts";
 import { filterEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
 import { HandlerReply, type HttpResponse, type JsonPieces, jsonHeaders, Passthrough } from "./reply.ts";
 
-/**
- * Converts the result of a handler to a response. Throws EmulatorBugError if the result does not match the declaration.
- */
+/** Throws EmulatorBugError if the result of a handler does not match the declaration. */
 export type ResponseProducer = (result: unknown) => HttpResponse;
 
 type ResponseWriter = (body: unknown) => Pick<HttpResponse, "headers" | "body">;

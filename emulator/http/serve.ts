@@ -34,10 +34,7 @@ class InvalidInputError extends StacklessError {
 
 const emptyFields = Object.freeze({});
 
-/**
- * Runs the checks of the service and the handler of the operation, and returns the response. `toErrorResponse` handles
- * errors.
- */
+/** Runs the checks of the service and the handler. `toErrorResponse` handles errors. */
 export async function serveRequest(exchange: HttpExchange, { bound, params }: OperationMatch): Promise<HttpResponse> {
   const { operation, context, callContext, handler } = bound;
   const steps = bound.getSteps(operation);
@@ -107,10 +104,7 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
 const isDeclaredFailure = ({ failures, service }: Operation, code: FailureCode): boolean =>
   failures.includes(code) || service.failures.includes(code);
 
-/**
- * Returns the response to a request of which nothing was stored, because the disk rejected the write or another state
- * replaced the current state.
- */
+/** Nothing was stored: the disk rejected the write, or another state replaced the current one. */
 function toStoreErrorResponse(
   error: unknown,
   { dialect, usesControlFormat, reportFinding }: HttpExchange,

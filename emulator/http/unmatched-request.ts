@@ -92,10 +92,7 @@ function createNotFoundResponse({ method, parsedTarget, operations, dialect }: H
 }
 
 const maxSuggestionDistance = 0.5;
-/**
- * Maximum length of a compared segment. A longer segment has more than twice the length of the longest declared
- * segment.
- */
+/** A longer segment has more than twice the length of the longest declared segment. */
 const maxSegmentLength = 100;
 
 /**

@@ -24,10 +24,7 @@ import { gatherTraceNodes } from "./gather.ts";
 import { PendingResponses, type RequestOutcome } from "./pending-responses.ts";
 import { buildTrace, toShownNode } from "./tree.ts";
 
-/**
- * Sizes of the queue and of a batch, with the defaults of the standard (OTEL_BSP_MAX_QUEUE_SIZE,
- * OTEL_BSP_MAX_EXPORT_BATCH_SIZE).
- */
+/** Queue and batch have the standard's defaults (OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE). */
 const maxQueuedSpans = 2_048;
 const maxBatchSpans = 512;
 /** Time for which spans are collected before a batch is sent. */
@@ -197,10 +194,7 @@ export class TraceExporter {
   }
 }
 
-/**
- * Returns the name of a new row that is exported. A delivery is written again with each attempt and each postponement,
- * so only its first write counts.
- */
+/** Only new rows are exported. A delivery is written again with each attempt and postponement. */
 function getRowName({ collection, before, after }: RowChange): string | undefined {
   if (after === undefined || before !== undefined) return undefined;
   switch (collection) {

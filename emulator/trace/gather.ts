@@ -35,19 +35,14 @@ export interface TraceRows {
 export const maxTraceRows = 10_000;
 const maxDeliveriesPerWebhook = 100;
 
-/**
- * Reads the rows of a trace: the requested row, its causes, and its effects. Returns undefined if nothing is stored.
- */
+/** Reads the requested row, its causes and its effects. Returns undefined if nothing is stored. */
 export async function gatherTrace(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
   const gatherer = new TraceGatherer(view);
   await gatherer.begin(ref);
   return gatherer.findRows();
 }
 
-/**
- * Reads the rows of the named nodes, with their causes and without their effects. Returns undefined if none of them is
- * stored.
- */
+/** Reads the named nodes and their causes. Returns undefined if none of them is stored. */
 export async function gatherTraceNodes(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
   const gatherer = new TraceGatherer(view);
   for (const name of names) await gatherer.addNamed(name);
@@ -84,10 +79,7 @@ const attemptPattern = /^attempt:([1-9]\d{0,14})\.[1-9]\d{0,14}$/;
 const contractPattern = /^[TH]-([1-9]\d{0,14})$/;
 const tracePattern = /^(?!0{32})[0-9a-f]{32}$/;
 
-/**
- * Parses a name such as `request:12`, `T-1` or `delivery:3`, or a W3C trace ID in either case. Returns undefined for
- * all other inputs.
- */
+/** Parses `request:12`, `T-1`, `delivery:3` and other names, or a W3C trace ID, in either case. */
 export function parseTraceRef(input: string): TraceRef | undefined {
   const lower = input.toLowerCase();
   const text = /^[th]-/.test(lower) ? lower.toUpperCase() : lower;
@@ -335,10 +327,7 @@ export function explainDelivery({ webhook_id, activity, outcome }: Delivery, web
   return `${mismatch}, but its address is not allowed${hint}`;
 }
 
-/**
- * Describes an attempt, such as `retry 3, 20 min after 503`. `attempts` contains the known attempts of its delivery, in
- * order.
- */
+/** Formats `retry 3, 20 min after 503`. `attempts` are those of its delivery, in order. */
 export function explainAttempt(attempt: DeliveryAttempt, attempts: readonly DeliveryAttempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
   const suffix = `${describeMove(moved_by)}${describeFault(fault)}`;

@@ -170,10 +170,7 @@ class RewindSearch {
     return true;
   }
 
-  /**
-   * Returns undefined if the point is beyond the stored history. `reach` is the start of the history, if all of it was
-   * read.
-   */
+  /** Undefined if it is beyond the history. `reach` is the start of the history, if all of it was read. */
   findPoint(reach: HistoryStart | undefined): RewindPoint | undefined {
     if (this.#oldestLine) this.#oldestLine.before ??= reach;
     const target = this.#target;

@@ -106,10 +106,7 @@ export class Snapshots {
     });
   }
 
-  /**
-   * Returns the document of a snapshot, which is not stored. It contains the state at the time when its first chunk is
-   * read.
-   */
+  /** Returns the document of a snapshot that is not stored: the state when its first chunk is read. */
   async exportPresent(name: string): Promise<AsyncIterable<Uint8Array>> {
     const { store, runner, clock, wall } = this.#context;
     // A running attempt would be repeated after each restore. A running clock almost always has one, so there is no
@@ -142,10 +139,7 @@ export class Snapshots {
     return this.#context.collections;
   }
 
-  /**
-   * Returns the differences to another snapshot, or to the current state. Fails with SnapshotNotFoundError and
-   * InvalidSnapshotError.
-   */
+  /** Compares with the current state by default. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
   async diff(from: string, to: string | undefined): Promise<SnapshotDiff> {
     const { store, faults, runner } = this.#context;
     const before = await this.load(from);
@@ -268,10 +262,7 @@ export class Snapshots {
     return { ...restored, undone: undone.length, steps: undoneSteps };
   }
 
-  /**
-   * Replaces the current state. It is saved first, unless only time has changed. Old backups are only removed if a new
-   * backup was saved.
-   */
+  /** Saves the current state first, unless only time has changed. Only then, old backups are removed. */
   async #restoreStore(newStore: Store, beside: SnapshotHead["beside"], savesBackup = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#context;
     const idPosition = beside.ids ?? (await ids.startSequence(newStore));
@@ -380,10 +371,7 @@ const MemoryData = z.object({
 export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: MemoryData });
 export type SnapshotHead = z.infer<typeof SnapshotHead>;
 
-/**
- * Parses the metadata in the first lines of a document. Returns undefined if there is no metadata. Each field is on one
- * line.
- */
+/** The metadata is in the first lines of a document, if it has any. Each field is on one line. */
 function parseDescription(firstBlock: string): SnapshotDescription | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];
   return SnapshotDescription.safeParse(tryParseJson(line ?? "")).data;

@@ -16,10 +16,7 @@ interface RecipientLinks {
   createCsrfToken(email: string, pageState: string): string;
 }
 
-/**
- * The keys are derived, so that they survive restarts. The creation time distinguishes contracts with the same number,
- * before and after a reset.
- */
+/** Derived keys survive restarts. The creation time distinguishes contracts before and after a reset. */
 export async function readRecipientLinks(view: View, contract: Contract): Promise<RecipientLinks> {
   const { id, cluster_id, created_at } = contract;
   const cluster = await view.get(clusterRows, cluster_id);

@@ -82,10 +82,7 @@ export async function verifyAccessToken(context: SigningContext, token: string):
   return payload?.cluster === context.cluster.id ? payload : undefined;
 }
 
-/**
- * Returns undefined for a token that no cluster of this issuer signed. The token may have expired (OpenID Connect Core,
- * 3.1.2.1, id_token_hint).
- */
+/** Undefined if no cluster of this issuer signed it. It may have expired (OpenID Connect Core, 3.1.2.1). */
 export async function verifyIdTokenSubject({ store, settings }: SigningContext, token: string) {
   const cluster = readClusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));

@@ -57,10 +57,7 @@ async function addTrialWorkspace(tx: Transaction, context: ClusterContext, reque
   tx.put(trialWorkspaces, { signup_token, workspace_id: workspace.id });
   return workspace;
 }
-/**
- * Counts active and inactive users of any workspace. The workspace of the signup itself is ignored, so that the signup
- * can be repeated.
- */
+/** Inactive users count too. The signup's own workspace does not, so that the signup can be repeated. */
 export async function hasAccount(
   view: View,
   { email, token }: { readonly email: string; readonly token?: string | undefined },

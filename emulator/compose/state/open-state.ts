@@ -101,10 +101,7 @@ function describeUnusedSeed(seed: Seed, clusters: readonly ClusterRow[]): string
   return `The seed was not used, because the state already exists. ${next}`;
 }
 
-/**
- * Opens a copy of another state, in memory or in a file that has no state yet. If the copy cannot be read, nothing is
- * created.
- */
+/** The copy is in memory or in a file without a state. If it cannot be read, nothing is created. */
 async function openCopy(origin: StateSource, options: OpenStateOptions): Promise<OpenedState> {
   const { file, ids, wall } = options;
   const { store: sourceStore, snapshotHead } = await origin.load(wall);
@@ -153,10 +150,7 @@ async function holdsState(file: string, wall: WallClock): Promise<boolean> {
 export const defaultHistoryBytes = 256 * 2 ** 20;
 
 interface StateParts extends Pick<OpenedState, "store" | "blobs" | "snapshotStore" | "leadership"> {
-  /**
-   * Removes uploads that have been unreferenced for a long time. Resolves with their number. Call it before requests
-   * are served.
-   */
+  /** Removes uploads that were unreferenced for long, before requests are served. Returns their number. */
   readonly collect?: (findReferencedBlobs: () => Promise<ReadonlySet<string>>, wall: WallClock) => Promise<number>;
 }
 

@@ -33,10 +33,7 @@ export interface NewConsoleSession {
 export const getCookieName = (token: string): string =>
   `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
-/**
- * The browser sessions of an emulator's console, in memory. Secrets are stored as hashes, so the time of a look-up
- * reveals nothing.
- */
+/** Browser sessions in memory. Secrets are stored as hashes, so the time of a look-up reveals nothing. */
 export class ConsoleSessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: WallClock;
@@ -76,10 +73,7 @@ export class ConsoleSessions {
     return { token, key, role: entry.opener.role };
   }
 
-  /**
-   * Returns the token that opened a session. Returns undefined if there is no such session, or if the key does not
-   * match.
-   */
+  /** Returns undefined if there is no such session, or if the key does not match. */
   findOpener(token: string, key: string): ControlTokenInfo | undefined {
     const session = this.#findSession(token);
     return session && isEqualInConstantTime(hashSecret(key), session.key) ? session.opener : undefined;
@@ -132,9 +126,7 @@ export interface ControlTokenInfo {
   readonly role: ControlRole;
   /** Undefined for the token in the run file, which is valid as long as the emulator runs. */
   readonly hash: string | undefined;
-  /**
-   * The only workspace that the token can see and change. Undefined if it can access all workspaces and shared data.
-   */
+  /** The only workspace of the token. Undefined for all workspaces and shared data. */
   readonly workspace?: { readonly id: number; readonly name: string } | undefined;
 }
 

@@ -113,10 +113,7 @@ export async function requireContractById(view: View, id: string, fail: Fail<"no
   return isMatch && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
-/**
- * Returns the member of the contract's workspace with that address, or a person with only an address. The default is
- * the owner.
- */
+/** A person who is not a member has only an address. The default is the contract's owner. */
 export async function resolvePerformer(view: View, contract: Contract, email: string | undefined): Promise<Performer> {
   const user = await findNamedMember(view, contract, email);
   if (user) return { name: user.name, email: user.email };

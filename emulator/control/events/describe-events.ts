@@ -26,10 +26,7 @@ type DescriptionContext = Pick<
   "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters"
 >;
 
-/**
- * Returns the control plane's description of each event, in order. Events about the current state are described once,
- * at the end.
- */
+/** Events are in order. Those about the current state are described once, at the end. */
 export async function describeEvents(
   context: DescriptionContext,
   items: readonly ActivityItem[],
@@ -72,10 +69,7 @@ async function describePresentState(
   return descriptions;
 }
 
-/**
- * Describes the changes of one transaction. Each row is reported once, with its last value. Deleted rows are not
- * reported.
- */
+/** Each row is reported once, with its last value. Deleted rows are not reported. */
 async function describeRowEvents(
   context: DescriptionContext,
   changes: readonly RowChange[],

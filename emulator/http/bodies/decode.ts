@@ -35,9 +35,7 @@ function createFormBody(
   return { value, getSource, length, isForm: true };
 }
 
-/**
- * Creates the decoder for a kind of body in a dialect. Returns undefined if the handler receives the bytes or nothing.
- */
+/** Creates the decoder for a kind of body. Undefined if the handler receives the bytes or nothing. */
 export function createDecoder(
   body: RequestBody | undefined,
   dialect: Service["dialect"],
@@ -158,10 +156,7 @@ const isJsonType = (header: string | undefined): boolean =>
 /** The body is larger than the limit. */
 export class BodyTooLargeError extends Error {}
 
-/**
- * Concatenates bytes that can arrive in pieces. Rejects with BodyTooLargeError and stops reading once the bytes exceed
- * `maxBytes`.
- */
+/** Concatenates pieces. Rejects with BodyTooLargeError, without reading on, if they exceed `maxBytes`. */
 export async function concatBody(
   body: Uint8Array | AsyncIterable<Uint8Array>,
   maxBytes = Number.POSITIVE_INFINITY,

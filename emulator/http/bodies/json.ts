@@ -94,10 +94,7 @@ export interface DecodedBody {
   readonly value: unknown;
   /** Returns the document with its numbers as written. The document is created only if an error quotes it. */
   readonly getSource: () => unknown;
-  /**
-   * Returns the document with the original text of numbers that a double would change. Returns undefined if there are
-   * no such numbers.
-   */
+  /** Returns the document with numbers as written, or undefined if a double changes none of them. */
   readonly getExact?: () => unknown;
   /** Length of the text. */
   readonly length: number;
@@ -105,9 +102,7 @@ export interface DecodedBody {
   readonly isForm?: boolean;
 }
 
-/**
- * Maximum length of a document whose numbers are quoted as written, because exact numbers take ten times the memory.
- */
+/** Longer documents are not quoted exactly, because exact numbers take ten times the memory. */
 const maxExactLength = 1_000_000;
 
 /**

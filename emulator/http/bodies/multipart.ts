@@ -93,10 +93,7 @@ function parseHead(body: Buffer, begin: number): PartHead | undefined {
   return { name, filename: findParameter(disposition, "filename"), end: at + 2 };
 }
 
-/**
- * Returns the end of a part and the start of the next part, which is undefined after the last part. Returns undefined
- * if the body ends before the part.
- */
+/** Returns the end of a part and the start of the next, if any. Undefined if the body ends before the part. */
 function findEndOfPart(body: Buffer, from: number, delimiter: string) {
   for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
     let next = at + delimiter.length;
@@ -110,10 +107,7 @@ function findEndOfPart(body: Buffer, from: number, delimiter: string) {
   return undefined;
 }
 
-/**
- * Returns the last parameter of that name in a header such as `form-data; name="a"`. Returns undefined if the header
- * lacks the parameter.
- */
+/** Returns the last parameter of that name in a header such as `form-data; name="a"`, if it has one. */
 function findParameter(header: string, name: string): string | undefined {
   let lastValue: string | undefined;
   for (const field of splitFields(header)) {

@@ -9,22 +9,13 @@ import { toPydanticErrors } from "./pydantic.ts";
 
 /** Responses of one service to requests that the HTTP layer rejects. All functions are pure. */
 export interface ErrorDialect {
-  /**
-   * Creates the response to fields that do not match the declaration. `problems` has the order path, query, headers,
-   * body.
-   */
+  /** `problems` are fields that do not match the declaration: path, query, headers, body. */
   toInvalidResponse(problems: readonly ValidationProblem[], operation: Operation): HttpResponse;
   toUnreadableResponse(problem: DecodeProblem): HttpResponse;
   toTooLargeResponse(): HttpResponse;
-  /**
-   * Creates the response to a request of which nothing was stored. `rejectedFile` names the file if other files can be
-   * written.
-   */
+  /** Nothing was stored. `rejectedFile` names the file if other files can be written. */
   toStoreFailedResponse(rejectedFile?: string): HttpResponse;
-  /**
-   * Creates the response to a request for an undeclared path. `nearest` is the operation that the client may have
-   * meant.
-   */
+  /** The path is undeclared. `nearest` is the operation that the client may have meant. */
   toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
   toMethodNotAllowedResponse(method: string, allowedMethods: readonly string[]): HttpResponse;
   /** Creates the response if an operation of the emulator has a bug. */
@@ -155,10 +146,7 @@ const toItems = (problem: ValidationProblem): ValidationItem[] =>
     ...(ctx && { ctx }),
   }));
 
-/**
- * Maximum number of characters of the input that one problem quotes. A real service quotes the whole input
- * (DECISIONS.md, E11).
- */
+/** Characters of the input that one problem quotes. A real service quotes all of it (DECISIONS.md, E11). */
 const maxQuoteLength = 65_536;
 
 /** Quotes the input in an error. Returns null if there is no input, and a note if the input is too long. */

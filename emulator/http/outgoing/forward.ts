@@ -63,10 +63,7 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
       if (link) void pendingForward.result.then(link.end);
       return pendingForward;
     },
-    /**
-     * Returns the result of `work`, or `timedOut` if the work takes longer than `ms` of wall-clock time. The work
-     * itself continues.
-     */
+    /** Returns `timedOut` if `work` takes longer than `ms` of wall-clock time. The work continues. */
     withTimeout: <T>(ms: number, work: Promise<T>) => timeouts.withTimeout(ms, work),
     /** Returns whether this forwarder sent the request itself, which happens if a URL points back at the sender. */
     isOwn: ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>

@@ -20,10 +20,7 @@ const booleanValues: ReadonlyMap<string, boolean> = new Map([
   ...["false", "f", "no", "n", "off", "0"].map((word) => [word, false] as const),
 ]);
 
-/**
- * Converts a string as pydantic does. A string that cannot be converted remains a string, so that validation rejects
- * it.
- */
+/** Converts a string as pydantic does. Validation rejects a string that remains a string. */
 export type StringCoercer = (text: string) => unknown;
 
 /** Coercers by kind of schema (`getSchemaKind`). All other kinds accept the text unchanged. */

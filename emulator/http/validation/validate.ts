@@ -96,10 +96,7 @@ function createFieldsCheck(
 
 /** Length below which a document cannot have more problems than the limit. */
 const maxShortDocumentLength = 1_000;
-/**
- * Maximum number of validations of a long document after a number or a boolean in quotes was converted (DECISIONS.md,
- * E11).
- */
+/** Validations of a long document after conversions of values in quotes (DECISIONS.md, E11). */
 const maxLaxAttempts = 10;
 
 function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): PartCheck {
@@ -150,10 +147,7 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
 
 type FormFields = Readonly<Record<string, string | undefined>>;
 
-/**
- * Removes declared form fields that are empty, because they count as absent. Undeclared names remain (DECISIONS.md,
- * R1).
- */
+/** Empty declared fields count as absent. Undeclared names remain (DECISIONS.md, R1). */
 function removeBlanks(schema: z.ZodType, form: FormFields): FormFields {
   const fields = new Map(Object.entries(form));
   dropBlanks(schema, fields);
@@ -244,10 +238,7 @@ export function limitProblems(schema: z.ZodType): z.ZodType {
 const cloneSchema = (schema: z.ZodType, parts: object): z.ZodType =>
   schema.clone({ ...schema._zod.def, ...parts } as typeof schema._zod.def);
 
-/**
- * Returns a list schema with its own counter of problems. Skipped items cannot make the list valid, because it is
- * already invalid.
- */
+/** Skipped items cannot make the list valid, because it is already invalid. */
 function limitIssues(schema: z.ZodType, part: "element" | "valueType", item: z.ZodType): z.ZodType {
   let issueCount = 0;
   const limitedItem = item.clone();

@@ -66,10 +66,7 @@ async function verifyMessage(call: ChatACall): Promise<void> {
   call.fail("bad-chat-a-signature");
 }
 
-/**
- * Forwards a message from chat_a unchanged to the team's cluster if the cluster is one of `candidates`, and otherwise
- * to all candidates.
- */
+/** Forwards a message to the team's cluster if it is one of `candidates`, or else to all of them. */
 async function forwardMessage(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
   const { teams, challenge, isSslCheck } = parseMessage(call.request);
   if (!isSslCheck) await verifyMessage(call);

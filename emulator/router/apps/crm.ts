@@ -48,10 +48,7 @@ async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
   return forwardToOne(call, await findCrmOwner(call, buildOwnerTarget(call.request.target)));
 }
 
-/**
- * Returns a target with the CRM's identifiers under their usual names, so that they select a cluster as in any request
- * (DECISIONS.md, R14, R29).
- */
+/** Renames the CRM's identifiers, so that they select a cluster as usual (DECISIONS.md, R14, R29). */
 function buildOwnerTarget(target: string): string {
   const query = new URLSearchParams(getQuery(target));
   const email = query.get("userEmail");
@@ -63,19 +60,13 @@ function buildOwnerTarget(target: string): string {
 
 type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
-/**
- * Rejects a front end at a forbidden URL. The page loads it from the URL, which the router itself never requests
- * (DECISIONS.md, R28).
- */
+/** The page loads the front end, and the router itself never requests it (DECISIONS.md, R28). */
 async function requireAllowedIndexUrl(call: CanvasCall, indexUrl: string | null | undefined): Promise<void> {
   const { crm_b } = await call.store.read(readConnectedApps);
   if (resolveFrontEnd(crm_b, indexUrl) === "refused") call.fail("index-url-not-allowed");
 }
 
-/**
- * Returns a target with the identifiers in the context of a signed request, so that they select a cluster as in any
- * request (DECISIONS.md, R14).
- */
+/** Names the identifiers of a signed request, so that they select a cluster as usual (DECISIONS.md, R14). */
 function buildTarget(context: unknown): string {
   const query = new URLSearchParams();
   const email = findString(context, "user", "email");
@@ -103,10 +94,7 @@ export const crmBHandlers = {
   },
 } satisfies RouterHandlers;
 
-/**
- * Returns the owner of the object in a target's query. An object without an owner belongs to the first cluster
- * (DECISIONS.md, R28, R29).
- */
+/** An object without an owner belongs to the first cluster (DECISIONS.md, R28, R29). */
 async function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, target: string): Promise<Cluster> {
   const [owner] = await findOwners(call, findIdentifiers({ target, headers: {}, body: Buffer.alloc(0) }));
   return owner ?? call.clusters[0]!;

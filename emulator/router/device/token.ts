@@ -77,9 +77,7 @@ async function requestTokens(call: RouterCall, grant: DeviceGrant, request: Forw
   return toTokenOutcome(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 
-/**
- * Errors that the cluster can return to the client. All other rejections of the cluster mean that the code is invalid.
- */
+/** Errors of the cluster for the client. With any other rejection, the code is invalid. */
 const clusterErrors = lookupTable<PollError>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",

@@ -18,9 +18,7 @@ import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrant
 
 const deviceTokenPath = redeemDeviceCode.path;
 
-/**
- * Context of a request for which the router itself sends requests to clusters. A cluster that times out counts as down.
- */
+/** The router itself sends requests to clusters. A cluster that times out counts as down. */
 type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const uncachedHeaders = { "cache-control": "no-store" };
@@ -110,10 +108,7 @@ async function redeemAtTokenEndpoint(body: TokenCall[0]["body"], call: TokenCall
   return createJsonPassthrough(200, tokens, noStoreHeaders);
 }
 
-/**
- * Forwards the request to the cluster of the token. The router decodes the token, and the cluster verifies it
- * (DECISIONS.md, R36).
- */
+/** The router decodes the token, and the token's cluster verifies it (DECISIONS.md, R36). */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = call.fail("no-access-token")] =
     /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
@@ -135,9 +130,7 @@ type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 /** Fields of private keys (RFC 7518, 6). Clients reject a key set that contains such a field. */
 const privateKeyFields = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/**
- * Returns the public keys of several sets without duplicates, because clients cannot process two keys with the same ID.
- */
+/** Removes duplicates, because clients cannot process two keys with the same ID. */
 function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
   const keysByText = new Map<string, Jwk>();
   for (const key of keys) {

@@ -8,10 +8,7 @@ import { Passthrough } from "../../http/reply.ts";
 import type { BroadcastCall, ForwardCall, RouterCall, SingleClusterCall } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
-/**
- * Forwards the unchanged request to its owners, or to all of `defaultClusters` if it has no owner. Resolves with the
- * response to forward.
- */
+/** Forwards the unchanged request to its owners, or without an owner to all of `defaultClusters`. */
 export function forwardToOwners(
   call: ForwardCall,
   owners: readonly Cluster[],
@@ -22,9 +19,7 @@ export function forwardToOwners(
   return forwardToAll(call, owner ? owners : defaultClusters, timeoutMs);
 }
 
-/**
- * Forwards the unchanged request to all of these clusters. Resolves with the response to forward (DECISIONS.md, R13).
- */
+/** Forwards the unchanged request to all of these clusters (DECISIONS.md, R13). */
 export function forwardToAll(
   call: BroadcastCall,
   clusters: readonly Cluster[],
@@ -145,10 +140,7 @@ const separateOriginPolicy = [
 /** Content types that no browser displays as a page. */
 const jsonTypePattern = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
 
-/**
- * Returns the response of a cluster for forwarding. A page of an external cluster gets a separate origin, and all other
- * responses are unchanged.
- */
+/** Gives a page of an external cluster a separate origin. All other responses are unchanged. */
 export function sandboxExternalPage({ external }: Pick<Cluster, "external">, response: Passthrough): Passthrough {
   if (!external || isJson(response.rawHeaders)) return response;
   // Browsers apply an additional policy together with the cluster's policy.
@@ -192,10 +184,7 @@ export async function filterCredentials(
 const isKeyOf = (key: string, recipient: Cluster | "several"): boolean =>
   recipient !== "several" && isEqualInConstantTime(key, recipient.key);
 
-/**
- * Returns whether a cluster can receive the client ID. A client without a mapping can belong to the cluster that the
- * request names in another way.
- */
+/** A client without a mapping can belong to the cluster that the request names in another way. */
 async function mayHaveClient(
   { store }: CredentialContext,
   clientId = "",

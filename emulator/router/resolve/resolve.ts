@@ -65,10 +65,7 @@ async function findClusterIds(
 }
 /** A value in a request that can identify its owner, and the table that maps it. */
 export interface OwnerIdentifier {
-  /**
-   * `cluster` is the ID itself, and `prefix` a token that starts with the ID. `signatories` can map to several
-   * clusters.
-   */
+  /** `cluster` is the ID itself, and `prefix` a token that starts with it. `signatories` can have several. */
   readonly table: MappingTable | "cluster" | "prefix" | "signatories";
   readonly key: string;
 }

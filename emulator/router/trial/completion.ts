@@ -93,9 +93,7 @@ const claimSignup = (
     return { signup, cluster };
   });
 
-/**
- * Finds a cluster by its ID and then by its label, which is the name of the region. The default is the first cluster.
- */
+/** A location is an ID, or a label, which is the name of the region. The default is the first cluster. */
 const findClusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
   location === undefined || location === null
     ? clusters[0]
