@@ -1,7 +1,7 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { readConnectedApps } from "../../domain/apps.ts";
-import { evictOldestTrials, sendEmail } from "../../domain/emails.ts";
+import { emails, sendEmail } from "../../domain/emails.ts";
 import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
 import type { Transaction } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
@@ -54,15 +54,14 @@ async function findPendingSignup(
         answers: null,
       };
   tx.put(trialSignups, pendingSignup);
-  if (!existing && !signup.oauth_provider) await sendTrialEmail(tx, context.clock.now(), pendingSignup);
+  if (!existing && !signup.oauth_provider) {
+    // The user continues with the token. The pages of the emulator do not require it.
+    const { email, token } = pendingSignup;
+    sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: context.clock.now() });
+    await evictOldest(tx, emails, { slice: { by: "purpose", equals: "trial" } });
+  }
   await evictOldest(tx, trialSignups, { stays: ({ claimed }) => claimed });
   return pendingSignup;
-}
-
-/** Sends the token with which a user continues the signup. The pages of the emulator do not require it. */
-async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
-  sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
-  await evictOldestTrials(tx);
 }
 
 /** Creates a TrialSignupDomainModel. */
