@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { openCrmB } from "../../src/schemes/crm.ts";
 import { readConnectedApps, resolveFrontEnd } from "../domain/apps.ts";
-import { findString, getQuery, readFormFields } from "../http/bodies/fields.ts";
+import { findString, readFormFields } from "../http/bodies/fields.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import { allowFraming, createPage, Html, html, renderDefinitionList } from "../http/page.ts";
 import { createJsonPassthrough, type Passthrough } from "../http/reply.ts";
@@ -51,8 +51,8 @@ const renderContext = (context: object): Html =>
 const iframePath = "/router/v1/crm_a/iframe";
 
 /** Responds with the page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
-const openIframe: ForwardedHandler = async ({ target }, context, finding) => {
-  const query = new URLSearchParams(getQuery(target));
+const openIframe: ForwardedHandler = async ({ parsedTarget }, context, finding) => {
+  const query = new URLSearchParams(parsedTarget.search);
   const contract = query.get("contract_id");
   const workspaceIds = await findActingWorkspaces(query, context, finding);
   if (contract) return createRedirect(await renderContractPage(contract, workspaceIds, context));
@@ -78,8 +78,8 @@ async function renderContractPage(id: string, workspaceIds: readonly number[], {
 }
 
 /** Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
-const listCards: ForwardedHandler = async ({ target }, context, finding) => {
-  const query = new URLSearchParams(getQuery(target));
+const listCards: ForwardedHandler = async ({ parsedTarget }, context, finding) => {
+  const query = new URLSearchParams(parsedTarget.search);
   const record = parseRecord(query);
   const rows = await listContractsOfRecord(record, await findActingWorkspaces(query, context, finding), context);
   if (record === undefined || rows.length === 0) return createJsonPassthrough(200, { results: [] });
@@ -158,8 +158,8 @@ const showCanvas: ForwardedHandler = async (request, { store }) => {
   });
 };
 
-const parseFrontEnd = ({ target }: ReceivedRequest) =>
-  new URLSearchParams(getQuery(target)).getAll("index_url_override").at(-1);
+const parseFrontEnd = ({ parsedTarget }: ReceivedRequest) =>
+  new URLSearchParams(parsedTarget.search).getAll("index_url_override").at(-1);
 
 const allowFrontEnd = (frontEnd: URL | "refused" | undefined): URL | undefined =>
   frontEnd === "refused" ? undefined : frontEnd;

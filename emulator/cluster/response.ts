@@ -1,4 +1,4 @@
-import { findRepeatedField, getQuery, parseFields, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
+import { findRepeatedField, parseFields, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import { exceedsFieldLimit } from "../http/bodies/json.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { HtmlPage } from "../http/page.ts";
@@ -85,15 +85,15 @@ export type OAuthParameters = Readonly<Record<string, string>>;
 /** Reads the query of a GET, otherwise a form or a JSON object (DECISIONS.md, R5). */
 export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
   if (request.method === "GET") {
-    const query = getQuery(request.target);
-    return exceedsFieldLimit(query) ? {} : dropEmpty([...new URLSearchParams(query)]);
+    const { search } = request.parsedTarget;
+    return exceedsFieldLimit(search) ? {} : dropEmpty([...new URLSearchParams(search)]);
   }
   const form = parseForm(request);
   return dropEmpty(form ? [...form] : Object.entries(parseJsonObject(request.body) ?? {}));
 }
 
 export function findRepeatedParameter(request: ReceivedRequest): string | undefined {
-  const encodedFields = request.method === "GET" ? getQuery(request.target) : parseForm(request)?.toString();
+  const encodedFields = request.method === "GET" ? request.parsedTarget.search : parseForm(request)?.toString();
   return encodedFields === undefined || exceedsFieldLimit(encodedFields)
     ? undefined
     : findRepeatedField(parseFields(encodedFields));

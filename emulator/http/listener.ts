@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
 import { withTimeout } from "../../src/base/timing.ts";
+import { emulatorOptions } from "../../src/derive/emulator-options.ts";
+import type { EmulatorOptions } from "../published.d.ts";
 import { createCauseRowFactory } from "../store/causes.ts";
 import { type AppOptions, createApp } from "./app.ts";
 import { type BoundOperation, bindPart } from "./bind.ts";
@@ -15,7 +17,7 @@ import {
   forwardToLeader,
   type LeaderListener,
 } from "./outgoing/forward-to-leader.ts";
-import { defaultUnreadResponseTimeoutMs, sendResponse } from "./respond.ts";
+import { sendResponse } from "./respond.ts";
 import { OperationTable } from "./routing/operation-table.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
@@ -29,16 +31,11 @@ const localPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 /** Interval at which a handover checks for pending requests. */
 const handoverCheckIntervalMs = 5;
 
-export interface HttpSettings {
+interface HttpSettings extends Pick<EmulatorOptions, "unreadResponseTimeoutMs"> {
   /** Names of the relaxed checks that are turned off (`--strict`). */
   readonly strict: ReadonlySet<string>;
   /** True if both spellings of a path are served, instead of a redirect. */
   readonly lenientSlashes: boolean;
-  /**
-   * Maximum wall-clock time for which a client may leave its response unread (default:
-   * `defaultUnreadResponseTimeoutMs`).
-   */
-  readonly unreadResponseTimeoutMs?: number;
 }
 
 export interface ListenerOptions
@@ -138,7 +135,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     bodies,
     disconnectListeners,
     headTimeoutMs: limits.headTimeoutMs,
-    unreadTimeoutMs: settings.unreadResponseTimeoutMs ?? defaultUnreadResponseTimeoutMs,
+    unreadTimeoutMs: settings.unreadResponseTimeoutMs ?? emulatorOptions.unreadResponseTimeoutMs.default,
     createCauseRow: options.createCauseRow ?? createCauseRowFactory(options),
     proxies: new TrustedProxies(options.trustedProxies ?? []),
     report: options.report ?? (() => {}),

@@ -46,11 +46,6 @@ export function findString(value: unknown, ...path: readonly string[]): string |
   return typeof current === "string" && current !== "" ? current : undefined;
 }
 
-/** Returns the query of a target without its question mark. */
-export const getQuery = (target: string): string => {
-  const mark = target.indexOf("?");
-  return mark < 0 ? "" : target.slice(mark + 1);
-};
 /** Fields of a query or a form: the decoded value, or a list of values if a name is repeated. */
 export type RequestFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 

@@ -63,15 +63,8 @@ function findFirstPart(body: Buffer, delimiter: string): number | undefined {
   throw createError();
 }
 
-interface PartHead {
-  readonly name: string;
-  readonly filename: string | undefined;
-  /** Offset of the content. */
-  readonly end: number;
-}
-
-/** Parses the headers of a part. Returns undefined if the body ends within the headers. */
-function parseHead(body: Buffer, begin: number): PartHead | undefined {
+/** Parses the headers of a part, which end at `end`. Returns undefined if the body ends within the headers. */
+function parseHead(body: Buffer, begin: number) {
   let at = begin;
   let disposition = "";
   for (let count = 0; body.toString("latin1", at, at + 2) !== crlf; count += 1) {

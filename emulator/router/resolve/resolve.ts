@@ -2,7 +2,7 @@ import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { parseBearerToken, readClusterClaim } from "../../../src/schemes/http-authorization.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { findSession } from "../../domain/control-tokens.ts";
-import { findString, getQuery, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
+import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { RouterCall, RouterContext } from "../context.ts";
@@ -63,6 +63,11 @@ async function findClusterIds(
   const id = await view.lookup(mappingTables[table], key);
   return id === undefined ? [] : [id];
 }
+
+type RequestContents = Pick<ReceivedRequest, "headers" | "body"> & {
+  readonly parsedTarget: Pick<ReceivedRequest["parsedTarget"], "search">;
+};
+
 /** A value in a request that can identify its owner, and the table that maps it. */
 export interface OwnerIdentifier {
   /** `cluster` is the ID itself, and `prefix` a token that starts with it. `signatories` can have several. */
@@ -74,9 +79,7 @@ export interface OwnerIdentifier {
  * Yields all values in a request that can identify its owner, in order of precedence. The kinds determine the order.
  * Within a kind, the query precedes the top level of a JSON or form body, which precedes a header (DECISIONS.md, R14).
  */
-export function* findIdentifiers(
-  request: Pick<ReceivedRequest, "target" | "headers" | "body">,
-): Generator<OwnerIdentifier> {
+export function* findIdentifiers(request: RequestContents): Generator<OwnerIdentifier> {
   const { headers } = request;
   const values = readRequestFields(request);
   const yieldNamed = function* (table: OwnerIdentifier["table"], ...names: readonly string[]) {
@@ -136,13 +139,8 @@ export function* listInviteTokenIdentifiers(token: string): Generator<OwnerIdent
  * Reads all values of a name in a request: in the query, then at the top level of the body, then in a header. With
  * `list`, the value is a list of values.
  */
-interface FieldReader {
-  (name: string): readonly string[];
-  list(name: string): readonly string[];
-}
-
-export function readRequestFields(request: Pick<ReceivedRequest, "target" | "headers" | "body">): FieldReader {
-  const search = getQuery(request.target);
+function readRequestFields(request: RequestContents) {
+  const { search } = request.parsedTarget;
   const query = search === "" ? undefined : new URLSearchParams(search);
   const form = parseForm(request);
   const object = form || request.body.length === 0 ? undefined : parseJsonObject(request.body);
