@@ -43,18 +43,10 @@ export async function recordSignature(
     ...row,
     signatories: inviteNextSignatories(replaceSignatory(row.signatories, { ...signatory, action }), at),
   });
-  const signed = await transitionContract(
-    tx,
-    context,
-    contract,
-    "sign",
-    { performer: toPerson(signatory), patch },
-    fail,
-  );
+  const performer = toPerson(signatory);
+  const signed = await transitionContract(tx, context, contract, "sign", { performer, patch }, fail);
   const hasEveryoneSigned = signed.signatories.every((each) => each.action?.is_success === true);
-  return hasEveryoneSigned
-    ? transitionContract(tx, context, signed, "all-signed", { performer: toPerson(signatory) }, fail)
-    : signed;
+  return hasEveryoneSigned ? transitionContract(tx, context, signed, "all-signed", { performer }, fail) : signed;
 }
 
 /** Declines for a signatory. The contract leaves SIGN (DECISIONS.md, C22). */
@@ -67,15 +59,8 @@ export async function recordDecline(
 ): Promise<Contract> {
   const signatory = findActor(contract, "decline", act.email, fail);
   const action = { is_success: false, notes: act.note ?? null, at: context.clock.now() };
-  const signatories = replaceSignatory(contract.signatories, { ...signatory, action });
-  return transitionContract(
-    tx,
-    context,
-    { ...contract, signatories },
-    "decline",
-    { performer: toPerson(signatory) },
-    fail,
-  );
+  const declined = { ...contract, signatories: replaceSignatory(contract.signatories, { ...signatory, action }) };
+  return transitionContract(tx, context, declined, "decline", { performer: toPerson(signatory) }, fail);
 }
 
 /** The order of participants matters only in SIGN. In any other status, the status is the reason for the rejection. */
