@@ -118,15 +118,11 @@ function readAccessToken(request: ReceivedRequest): string | "twice" | undefined
 }
 
 /** RFC 6750, 3.1 */
-const createRepeatedTokenError = (): Passthrough =>
-  createJsonPassthrough(
-    400,
-    {
-      error: "invalid_request",
-      error_description: "The access token cannot be sent both in the header and in the form",
-    },
-    { "www-authenticate": 'Bearer error="invalid_request"' },
-  );
+const createRepeatedTokenError = (): Passthrough => {
+  const error_description = "The access token cannot be sent both in the header and in the form";
+  const headers = { "www-authenticate": 'Bearer error="invalid_request"' };
+  return createJsonPassthrough(400, { error: "invalid_request", error_description }, headers);
+};
 
 function createRejection(code: "no-access-token" | "refused-token"): Passthrough {
   const { status, body, headers } = oauthFailures[code];

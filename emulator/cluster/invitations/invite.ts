@@ -31,32 +31,20 @@ export async function inviteMember(
   const token = `creator-${ids.token(12)}`;
   const user_id = await createPersonId(tx);
   tx.put(users, { id: user_id, workspace_id, name, email, designation: null, is_active: false, roles: [] });
-  const kind = "creator" as const;
   const location = { cluster_id, workspace_id };
-  const row = {
-    token,
-    kind,
-    ...location,
-    user_id,
-    contract_id: null,
-    email,
-    name,
-    state: "PENDING" as const,
-    issued_at,
-  };
+  const status = { kind: "creator", contract_id: null, state: "PENDING" } as const;
+  const row = { token, ...status, ...location, user_id, email, name, issued_at };
   tx.put(invitations, row);
   const path = `/auth/v3/invite_info/?${new URLSearchParams({ token })}`;
   sendEmail(tx, { ...location, purpose: "invitation", recipient: email, path, token, sent_at: issued_at });
   return row;
 }
 
-type InvitedPerson = Pick<Invitation, "email" | "name">;
-
 /** Returns the tokens by address, and whether the cluster must report a new token (DECISIONS.md, R34). */
 export async function inviteCounterparties(
   tx: Transaction,
   { id: contract_id, cluster_id, workspace_id }: Contract,
-  people: readonly InvitedPerson[],
+  people: readonly Pick<Invitation, "email" | "name">[],
   at: number,
 ): Promise<{ readonly tokens: ReadonlyMap<string, string>; readonly isNew: boolean }> {
   const tokens = new Map<string, string>();
