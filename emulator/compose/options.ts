@@ -34,23 +34,14 @@ const parsedSeeds: Partial<Record<keyof typeof namedSeeds, Seed>> = {};
 
 /** A copy of an emulator is not stored, and its clock continues from the state. */
 export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
-  const {
-    port,
-    file,
-    store,
-    schema,
-    onLeaderChange,
-    onLeadershipRegained,
-    from,
-    runFile,
-    token,
-    publicUrl,
-    clusterUrls,
-    clock,
-    ...rest
-  } = options;
-  return { ...rest, ephemeral: true };
+  const copiedOptions = Object.entries(options).filter(([name]) => !unsharedOptions.has(name));
+  return { ...Object.fromEntries(copiedOptions), ephemeral: true };
 }
+
+const unsharedOptions: ReadonlySet<string> = new Set<keyof EmulatorOptions>([
+  ...(["port", "publicUrl", "clusterUrls", "token", "clock", "from"] as const),
+  ...(["file", "runFile", "store", "schema", "onLeaderChange", "onLeadershipRegained"] as const),
+]);
 
 /** Returns the virtual time of a new state in milliseconds, or undefined for the present time. */
 export function resolveStartTime({ clock, deterministic }: EmulatorOptions, seed: Seed): number | undefined {

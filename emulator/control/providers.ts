@@ -70,12 +70,8 @@ export const providerHandlers = {
       const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
       const destination = destinations.includes("default") ? "default" : destinations[0];
       const { state } = installation;
-      const providerVisit = {
-        flow: "install",
-        provider: app,
-        state,
-        ...(app === "chat_a" && { destination }),
-      } as const;
+      const chatDestination = app === "chat_a" ? destination : undefined;
+      const providerVisit = { flow: "install", provider: app, state, destination: chatDestination } as const;
       const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
       const code = account ? await issueProviderCode(tx, ids, account) : null;
       return reply(201, {

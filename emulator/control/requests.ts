@@ -29,10 +29,10 @@ export const requestHandlers = {
       .filter(createRequestFilter({ ...query, reads: true }));
     const listedRequests = query.reads ? matches : matches.filter((entry) => !isControlPlaneRead(entry));
     return {
-      items: listedRequests.slice(-query.limit).map((entry) => {
-        const body = query.bodies ? formatBody(entry.body) : undefined;
-        return body === undefined ? toRequestRecord(entry) : { ...toRequestRecord(entry), body };
-      }),
+      items: listedRequests.slice(-query.limit).map((entry) => ({
+        ...toRequestRecord(entry),
+        ...(query.bodies && entry.body && { body: redactBody(tryParseJson(entry.body.toString("utf8"))) }),
+      })),
       total: listedRequests.length,
       reads_omitted: matches.length - listedRequests.length,
     };
@@ -103,10 +103,6 @@ async function* watchRequests(log: RequestLog, matches: (entry: LoggedRequest) =
   }
 }
 
-function formatBody(body: Buffer | undefined): unknown {
-  return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
-}
-
 /** Returns an entry in the control plane's format, without secrets. */
 export function toRequestRecord(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
@@ -159,16 +155,10 @@ const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: Inb
   at: toIsoMillis(at),
   method,
   target,
-  headers: toPairs(rawHeaders),
+  headers: rawHeaders.flatMap((name, i): [string, string][] => (i % 2 === 0 ? [[name, rawHeaders[i + 1]!]] : [])),
   body: body.toString("base64"),
   status,
 });
-
-function toPairs(rawHeaders: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
-  return pairs;
-}
 
 export const faultHandlers = {
   "faults.add": ({ body }, { faults, request, fail }) => {

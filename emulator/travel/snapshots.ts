@@ -18,7 +18,7 @@ import { causes, readLastRequestNumber } from "../store/causes.ts";
 import { addChecksum } from "../store/file/checksummed-document.ts";
 import { type Collection, type LoadedState, type Rows, StateFormatError, type Store } from "../store/port.ts";
 import { compareStates } from "./diff/compare.ts";
-import { type DiffReport, describeDiff } from "./diff/describe-diff.ts";
+import { describeDiff } from "./diff/describe-diff.ts";
 import { InvalidSnapshotError, replaceState, SnapshotExistsError, SnapshotNotFoundError } from "./replace-state.ts";
 import {
   describeSteps,
@@ -67,12 +67,6 @@ export interface RewindResult extends RestoreResult {
   readonly undone: number;
   /** The newest of them, newest first. */
   readonly steps: readonly UndoneStep[];
-}
-
-export interface SnapshotDiff extends DiffReport {
-  readonly from: string;
-  /** Null for the current state. */
-  readonly to: string | null;
 }
 
 /** Matches the names of backups of the current state: `before-1`, `before-2`, … */
@@ -140,16 +134,18 @@ export class Snapshots {
   }
 
   /** Compares with the current state by default. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
-  async diff(from: string, to: string | undefined): Promise<SnapshotDiff> {
+  async diff(from: string, to: string | undefined) {
     const { store, faults, runner } = this.#context;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
     const changes = await compareStates(before.store, after?.store ?? store, this.#comparedCollections);
-    const faultScripts = [
-      before.snapshotHead.beside.faults,
-      after?.snapshotHead.beside.faults ?? faults.toStored(),
-    ] as const;
-    return { from, to: to ?? null, ...describeDiff(changes, ...faultScripts, (kind) => runner.describeKind(kind)) };
+    const newFaults = after?.snapshotHead.beside.faults ?? faults.toStored();
+    const describeJob = (kind: string) => runner.describeKind(kind);
+    return {
+      from,
+      to: to ?? null,
+      ...describeDiff(changes, before.snapshotHead.beside.faults, newFaults, describeJob),
+    };
   }
 
   /** Control tokens are not compared, because a restore does not change them. */
@@ -163,12 +159,8 @@ export class Snapshots {
     const compared = this.#comparedCollections.filter((collection) => collection !== causes);
     const [otherCounts, ownCounts] = [await countEntries(otherStore, compared), await countEntries(store, compared)];
     if (otherCounts.join() !== ownCounts.join()) return false;
-    return describeDiff(
-      await compareStates(otherStore, store, compared),
-      beside.faults,
-      faults.toStored(),
-      () => undefined,
-    ).same;
+    const changes = await compareStates(otherStore, store, compared);
+    return describeDiff(changes, beside.faults, faults.toStored(), () => undefined).same;
   }
 
   /** Loads the complete state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
@@ -200,11 +192,7 @@ export class Snapshots {
         if (!row) throw new InvalidSnapshotError(name, "it has no clock");
         tx.put(clockState, this.#context.clock.createStateAt(snapshotHead.snapshot.at, row));
       });
-      return this.#restoreStore(
-        snapshotState,
-        snapshotHead.beside,
-        !(await this.#isSame(snapshotState, snapshotHead.beside)),
-      );
+      return this.#restoreUnlessSame(snapshotState, snapshotHead.beside);
     });
   }
 
@@ -213,9 +201,13 @@ export class Snapshots {
     return this.#runExclusive(async () => {
       const { faults, requestLog } = this.#context;
       const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(importedState));
-      const beside = { faults: faults.toStored(), ids: null, requests };
-      return this.#restoreStore(importedState, beside, !(await this.#isSame(importedState, beside)));
+      return this.#restoreUnlessSame(importedState, { faults: faults.toStored(), ids: null, requests });
     });
+  }
+
+  /** Saves the current state first, unless only time has changed. */
+  async #restoreUnlessSame(newStore: Store, beside: SnapshotHead["beside"]): Promise<RestoreResult> {
+    return this.#restoreStore(newStore, beside, !(await this.#isSame(newStore, beside)));
   }
 
   /**

@@ -20,15 +20,6 @@ interface Session {
   readonly opener: ControlTokenInfo;
 }
 
-/** A session in the browser. Both halves are required to use it (DECISIONS.md, E13). */
-export interface NewConsoleSession {
-  /** Token for the page, whose script sends it explicitly. */
-  readonly token: string;
-  /** Key for a cookie that scripts cannot read. */
-  readonly key: string;
-  readonly role: ControlTokenInfo["role"];
-}
-
 /** Returns the name of a session's cookie. It is unique, because all ports of a machine share their cookies. */
 export const getCookieName = (token: string): string =>
   `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
@@ -60,8 +51,12 @@ export class ConsoleSessions {
     return code;
   }
 
-  /** Returns a new session, or undefined if the code was used, has expired, or is invalid. */
-  begin(code: string): NewConsoleSession | undefined {
+  /**
+   * Returns a new session, or undefined if the code was used, has expired, or is invalid. Both halves are required to
+   * use it: the token, which the page's script sends, and the key in a cookie that scripts cannot read (DECISIONS.md,
+   * E13).
+   */
+  begin(code: string) {
     const entry = this.#codes.get(hashSecret(code));
     if (this.#codes.delete(hashSecret(code))) this.#changes.emit();
     if (entry === undefined || this.#wall.monotonicNow() >= entry.expiresAtMs) return undefined;

@@ -133,20 +133,16 @@ async function requireMember(
   return member?.is_active ? member : fail("no-such-member", { email: email ?? "" });
 }
 
-interface PersonInTurn {
-  readonly performer: Performer;
-  readonly approval?: number;
-  /** ID of the named member, who does not have to be the next approver. */
-  readonly approver?: number | undefined;
-}
-
-/** Returns the named user, the first person with a pending action, or the contract's owner. */
+/**
+ * Returns the named user, the first person with a pending action, or the contract's owner. `approver` is the ID of a
+ * named member who is not the next approver.
+ */
 async function findPersonInTurn(
   view: View,
   contract: Contract,
   work: PendingAction["work"],
   email: string | undefined,
-): Promise<PersonInTurn> {
+): Promise<{ readonly performer: Performer; readonly approval?: number; readonly approver?: number | undefined }> {
   const pendingActions = await listPendingActions(view, contract);
   const pendingAction = (email === undefined ? pendingActions : filterActionsFor(pendingActions, email)).find(
     (each) => each.work === work,
@@ -173,18 +169,16 @@ export const contractDetailHandlers = {
     const row = await requireContractById(view, params.id, fail);
     const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
     const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
-    const people = await listParticipants(view, row);
+    const participants = await listParticipants(view, row);
     return {
       ...toContractSummary(row),
       entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
       counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
       reviews: await Promise.all(row.reviews.map((review) => toReviewRecord(view, review))),
       access: await listAccessRecords(view, row),
-      people: people.map(({ name, email, path, turn, signedAt }) => ({
-        name,
-        email,
+      people: participants.map(({ path, signedAt, ...person }) => ({
+        ...person,
         link: `${url}${path}`,
-        turn: [...turn],
         signed_at: signedAt === null ? null : toIsoMillis(signedAt),
       })),
     };
