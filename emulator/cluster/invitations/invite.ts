@@ -80,14 +80,9 @@ export interface AnyInvitation extends Omit<Invitation, "user_id" | "email" | "n
 }
 
 /** Returns the fields of an invitation that the invited person and the control plane can see. */
-export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
-  token,
-  kind,
-  state,
-  email,
-  name,
-  cluster_id,
-});
+export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => {
+  return { token, kind, state, email, name, cluster_id };
+};
 
 export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
   ...workspace.creator_tokens.map((token) => createSeededInvitation("creator", token, workspace)),
@@ -97,17 +92,10 @@ export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitat
 const createSeededInvitation = (
   kind: Invitation["kind"],
   token: string,
-  { id, cluster_id }: Workspace,
+  { id: workspace_id, cluster_id }: Workspace,
 ): AnyInvitation => ({
-  token,
-  kind,
-  cluster_id,
-  workspace_id: id,
-  contract_id: null,
-  email: null,
-  name: null,
-  state: "PENDING",
-  issued_at: null,
+  ...{ token, kind, cluster_id, workspace_id, state: "PENDING" },
+  ...{ contract_id: null, email: null, name: null, issued_at: null },
 });
 
 /** A token that a cluster issued to one person, and the state of the invitation (DECISIONS.md, R34). */

@@ -99,14 +99,7 @@ async function getContractType(view: View, contract: Contract): Promise<Contract
   return type;
 }
 
-const toKeyPointerRecord = ({ id, value, label, field_name, data_type }: KeyPointer) => ({
-  id,
-  value,
-  label,
-  field_name,
-  data_type,
-  format_option: {},
-});
+const toKeyPointerRecord = ({ contract_id: _, ...row }: KeyPointer) => ({ ...row, format_option: {} });
 
 type PointerInput = InputOf<typeof setKeyPointers>["body"]["key_pointers"][number];
 type PointerTarget = Pick<KeyPointer, "field_name" | "label" | "data_type" | "value">;

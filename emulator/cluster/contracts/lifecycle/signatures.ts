@@ -104,6 +104,8 @@ export function requestReview(
   return transitionContract(tx, context, contract, "request-review", { performer, patch }, fail);
 }
 
+const onlyOneAssignee = "Only one of assignee_user_id and assignee_role_id may be given";
+
 type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
 type ExecutionTrigger = "mark-for-execution" | "unmark-for-execution" | "void";
@@ -132,18 +134,11 @@ export const executionHandlers = {
     const { caller, fail } = context;
     const row = await requireContractNumber(tx, caller, params.contract_id, fail);
     const { assignee_user_id, assignee_role_id, description } = body;
-    const problem = await findAssigneeProblem(
-      tx,
-      caller.workspace,
-      { assignee_user_id, assignee_role_id },
-      "Only one of assignee_user_id and assignee_role_id may be given",
-    );
+    const assignee = { assignee_user_id, assignee_role_id };
+    const problem = await findAssigneeProblem(tx, caller.workspace, assignee, onlyOneAssignee);
     if (problem) return fail("invalid-fields", problem);
-    const reviewer = {
-      reviewer_user_id: assignee_user_id ?? null,
-      reviewer_role_id: assignee_role_id ?? null,
-      description,
-    };
+    const [reviewer_user_id, reviewer_role_id] = [assignee_user_id ?? null, assignee_role_id ?? null];
+    const reviewer = { reviewer_user_id, reviewer_role_id, description };
     await requestReview(tx, context, row, { by: toPerformer(caller), reviewer }, fail);
     return reply(200, undefined);
   }),
