@@ -10,7 +10,7 @@ import {
   type Delivery,
   type DeliveryAttempt,
   deliveries,
-  listAttemptKeys,
+  listAttempts,
   type WebhookEvent,
   webhookEvents,
 } from "../webhooks/deliveries.ts";
@@ -290,9 +290,6 @@ class TraceGatherer {
     }
   }
 }
-
-const listAttempts = async (view: View, row: Delivery): Promise<readonly DeliveryAttempt[]> =>
-  (await view.getAll(attempts, listAttemptKeys(row), (key) => key)).filter((attempt) => attempt !== undefined);
 
 const minuteMs = 60_000;
 

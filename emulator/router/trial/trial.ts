@@ -70,7 +70,7 @@ const toSignupRecord = ({ id, token, email, oauth_provider, account_details }: T
   token,
   email,
   oauth_provider,
-  account_details: account_details && { ...account_details },
+  account_details,
 });
 
 const startTrialOAuth: RouterHandler<"trial.oauth"> = async ({ query }, { store, ids, settings }) => {
