@@ -81,10 +81,7 @@ export class Runner {
     return this.readStatus();
   }
 
-  /**
-   * Advances the clock (see `advance`), one call at a time. Throws AdvanceUnderWayError, AdvanceTargetInPastError or
-   * AdvanceTargetTooFarError.
-   */
+  /** Advances the clock. Throws AdvanceUnderWayError, AdvanceTargetInPastError or AdvanceTargetTooFarError. */
   async advance(target: AdvanceTargetMs, cause?: Cause): Promise<AdvanceResult> {
     if (this.#currentAdvance) throw new AdvanceUnderWayError();
     const { clock, limits } = this.#options;

@@ -173,9 +173,7 @@ export class VirtualClock implements Clock {
     this.#changes.emit();
   }
 
-  /**
-   * Stores the present time, so that a wall clock that is set back before the next start cannot set virtual time back.
-   */
+  /** Stores the present time, because the wall clock may be set back before the next start. */
   close(): Promise<void> {
     return this.#write(this.#withTime(this.now()));
   }

@@ -35,10 +35,7 @@ interface EngineOptions {
   readonly closing: CleanupStack;
 }
 
-/**
- * Starts the parts that act without a request: the schedule with deliveries, contract timers and reports of clusters,
- * and everything that is sent.
- */
+/** Starts what acts without a request: the schedule (deliveries, contract timers, reports) and everything sent. */
 export function startEngine(
   { wall, settings, deliveries, links, createCauseRow, readiness, options, log }: ProcessContext,
   { store, clock, faults, routerUrl, closeSignal, closing }: EngineOptions,

@@ -200,10 +200,7 @@ interface EventKey {
   readonly at: number;
 }
 
-/**
- * Yields every further attempt and skip in order, until the signal is aborted. No event is missed after this function
- * returns, even if the first event is read later.
- */
+/** Yields every attempt and skip after this call, in order, until the signal is aborted. */
 function streamDeliveryEvents(store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
   let pending: EventKey[] = [];
   let notifyReader = () => {};

@@ -90,10 +90,7 @@ const invalidAddressMessage = "The e-mail address is not valid.";
 
 const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
 
-/**
- * Renders the form, which is submitted to the callback of the flow. The callback can be at a real back end that
- * redirects to its own front end.
- */
+/** Renders the form, which is submitted to the callback of the flow, possibly at a real back end. */
 function renderQuestion(
   context: ProviderContext,
   { flow, provider, state, destination }: ProviderVisit,

@@ -112,10 +112,7 @@ const strictPolicy: PagePolicy & Record<string, string | null> = {
   "frame-ancestors": "'none'",
 };
 
-/**
- * Policy for a page that has no controls or whose URL authorizes all its actions. A site that embeds such a page could
- * also send the request itself.
- */
+/** Policy for a page without controls or whose URL authorizes all its actions, so that embedding adds no risk. */
 export const allowFraming: PagePolicy = { "frame-ancestors": null };
 
 /** For a form that ends at another site, because Chromium checks redirects against `form-action`. */

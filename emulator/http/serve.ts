@@ -71,10 +71,7 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
   return steps.produce(result instanceof Promise ? await result : result);
 }
 
-/**
- * Rejects a request with an undeclared method if the service checks credentials first. An unauthenticated client
- * therefore cannot detect which methods exist.
- */
+/** Rejects an undeclared method if credentials are checked first, so that clients without them detect no methods. */
 export async function rejectUnauthenticated(
   { operation, context, authenticate }: BoundOperation,
   exchange: HttpExchange,

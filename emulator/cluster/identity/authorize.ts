@@ -184,10 +184,7 @@ async function grant(
   return redirectBack(context, authorization, { code: `${cluster.id}_${code}` }, cookie);
 }
 
-/**
- * `iss` identifies the issuer (RFC 9207). The redirect URI stays byte for byte (RFC 6749, 3.1.2), because clients and
- * proxies may compare it.
- */
+/** `iss` is the issuer (RFC 9207). The redirect URI stays byte for byte (RFC 6749, 3.1.2): clients may compare it. */
 function redirectBack(
   { settings }: ClusterContext,
   { redirectTo, parameters }: Authorization,

@@ -58,10 +58,7 @@ const respondWithKeySet: ForwardedHandler = async (_, context) => {
 const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 const issuedTokenType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
 
-/**
- * The router forwards the poll after the approval. The tokens are for the named approver, or for the acting user of the
- * first workspace (DECISIONS.md, R30).
- */
+/** The tokens are for the named approver, or for the acting user of the first workspace (DECISIONS.md, R30). */
 const issueDeviceToken: ForwardedHandler = async (request, context) => {
   const parameters = readOAuthParameters(request);
   const { device_code, grant_type } = parameters;

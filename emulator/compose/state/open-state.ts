@@ -204,10 +204,7 @@ const readClusters = (store: Store): Promise<readonly ClusterRow[]> =>
 /** Users may remove the files of a running emulator. */
 export const fileCheckIntervalMs = 2_000;
 
-/**
- * Checks regularly whether the files of the state still exist, because users may remove a folder that an emulator uses.
- * Returns a function that stops it after a last check.
- */
+/** Checks regularly whether users removed the files of the state. The returned function stops it after a last check. */
 export function watchFiles(store: Store, wall: WallClock): () => Promise<void> {
   if (store.check === undefined) return async () => {};
   // A file that cannot be checked may exist.

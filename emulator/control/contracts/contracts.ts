@@ -27,10 +27,7 @@ interface MoveInput {
   readonly body: { readonly email?: string | undefined; readonly note?: string | undefined };
 }
 
-/**
- * Actions of users in the application, and those of the API with a workspace key. Each action changes the status by the
- * lifecycle table (DECISIONS.md, E7).
- */
+/** Actions of users and of the API with a workspace key, which follow the lifecycle table (DECISIONS.md, E7). */
 export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
     moveContract("sign", input, call, (tx, contract) => recordSignature(tx, call, contract, input.body, call.fail)),

@@ -96,10 +96,7 @@ function parseFormFields(text: string): RequestFields {
 
 const createEncodingError = () => new UnreadableBodyError({ reason: "encoding" });
 
-/**
- * Encodings by the first four bytes in hex: a byte order mark, or the zero bytes among them. The order is that of
- * `detect_encoding` in json/__init__.py.
- */
+/** Encodings by the first four bytes in hex, in the order of `detect_encoding` in Python's json/__init__.py. */
 const encodingPatterns = [
   [/^0000feff/, "utf-32be"],
   [/^fffe0000/, "utf-32le"],

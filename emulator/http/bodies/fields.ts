@@ -49,10 +49,7 @@ export function findString(value: unknown, ...path: readonly string[]): string |
 /** Fields of a query or a form: the decoded value, or a list of values if a name is repeated. */
 export type RequestFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/**
- * Decodes `a=1&b=2` as Starlette does. `+` is a space, empty values remain, invalid escapes stay literal, and invalid
- * UTF-8 becomes U+FFFD.
- */
+/** Decodes `a=1&b=2` as Starlette does: invalid escapes stay literal, and invalid UTF-8 becomes U+FFFD. */
 export const parseFields = (text: string): RequestFields =>
   querystring.parse(text, "&", "=", {
     maxKeys: 0,

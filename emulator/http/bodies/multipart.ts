@@ -19,10 +19,7 @@ const maxHeaderBytes = 4_096 + 128;
 /** Starlette has this limit, in bytes. */
 const maxFieldBytes = 1_024 * 1_024;
 
-/**
- * Returns the parts of a `multipart/form-data` body, as python-multipart and Starlette read them. A part without an end
- * is ignored. Throws UnreadableBodyError.
- */
+/** Returns the complete parts of a body as python-multipart and Starlette read them. Throws UnreadableBodyError. */
 export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
   const boundary = findParameter(contentType, "boundary");
   if (boundary === undefined) throw createError("Missing boundary in multipart.");

@@ -47,10 +47,7 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
   });
   const timeouts = new TimeoutPool(wall);
   return {
-    /**
-     * Sends method, target, headers and body unchanged, without hop-by-hop headers and with `via` and `x-forwarded-*`.
-     * Does not follow redirects.
-     */
+    /** Sends a request unchanged, except hop-by-hop headers, `via` and `x-forwarded-*`. Follows no redirects. */
     send(url: string, request: ForwardableRequest): PendingForward {
       const base = new URL(url);
       const path = `${base.pathname.replace(/\/$/, "")}${toOriginForm(request.target) ?? "/"}`;

@@ -45,10 +45,7 @@ export interface LoggedRequest {
 /** Estimated size of an entry in bytes, without its strings. */
 const defaultEntryBytes = 250;
 
-/**
- * Received requests in memory, in the order of their responses. The oldest request is dropped first. All listeners of
- * an emulator share one log.
- */
+/** Received requests of all listeners, in the order of their responses. The oldest request is dropped first. */
 export class RequestLog {
   readonly #log: ByteBoundedLog<LoggedRequest>;
   readonly #additions = new Emitter<[entry: LoggedRequest, bytes: number]>();

@@ -70,10 +70,7 @@ type CheckValue = (value: unknown, path: string, reportFinding: FindingReporter)
 /** Limit per request, because further findings give no new information. */
 const maxFindings = 10;
 
-/**
- * Creates the relaxed checks of an operation. Bodies that can be forms have none, because OAuth ignores unknown
- * parameters (RFC 6749, 3.2).
- */
+/** Creates an operation's relaxed checks. OAuth bodies have none: unknown parameters are ignored (RFC 6749, 3.2). */
 export function createRelaxedChecks({ request, service }: Operation): RelaxedChecks {
   const { params, body } = request;
   const isControl = service.dialect === "control";

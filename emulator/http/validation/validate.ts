@@ -186,10 +186,7 @@ function createStringCoercer(schema: z.ZodObject): (fields: RequestFields) => Re
   };
 }
 
-/**
- * Sorts issues of dictionary keys by wire order, because an object lists names that look like numbers first. `source`
- * is the document, whose objects are maps.
- */
+/** Sorts issues of dictionary keys by their order in `source`, because an object lists keys like numbers first. */
 function sortInWireOrder(
   schema: z.ZodType,
   source: unknown,

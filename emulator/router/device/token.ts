@@ -23,10 +23,7 @@ export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ bod
   return reply(200, tokens, noStoreHeaders);
 };
 
-/**
- * Reports a missing client secret, which an OAuth token endpoint requires (RFC 6749, 3.2.1). AccessTokenGetRequest has
- * no field for it.
- */
+/** Reports a missing client secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
 async function reportMissingSecret({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
   const fields = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
   const client_secret = fields.get("client_secret") ?? undefined;

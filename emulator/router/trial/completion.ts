@@ -58,10 +58,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
   return createJsonPassthrough(200, { cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href });
 };
 
-/**
- * Stores whether the signup has its workspace. If the state was replaced during the request to the cluster, nothing is
- * stored, because the signup belongs to the previous state.
- */
+/** Stores whether the signup has its workspace, unless the state was replaced during the request to the cluster. */
 const endSignupClaim = (
   store: RouterCall["store"],
   { id }: TrialSignup,
