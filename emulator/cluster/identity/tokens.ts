@@ -25,8 +25,8 @@ export type TokenGrant = Pick<RefreshToken, "client_id" | "user_id" | "scope" | 
 
 /**
  * Returns the response of RFC 6749, 5.1, without the refresh token, and with an ID token only for the scope `openid`.
- * Times are virtual, and the issuer is the router for every cluster. There is no `nbf`, because real clients would check
- * it against the wall clock (DECISIONS.md, P7).
+ * Times are virtual, and the issuer is the router for every cluster. There is no `nbf`, because real clients would
+ * check it against the wall clock (DECISIONS.md, P7).
  */
 export async function issueTokens(context: SigningContext, grant: TokenGrant) {
   const { store, cluster, settings, clock, ids } = context;

@@ -11,7 +11,7 @@ import {
 } from "../validation/schema.ts";
 import { maxProblems } from "../validation/validate.ts";
 
-/** An error of pydantic 2 (DECISIONS.md, P13), written here because no library provides the messages. */
+/** An error of pydantic 2 (DECISIONS.md, P13). No library has the messages (ARCHITECTURE.md, Written by hand). */
 export interface PydanticError {
   readonly type: string;
   readonly path: readonly (string | number)[];

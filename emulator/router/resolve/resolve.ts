@@ -125,8 +125,8 @@ export function* listInviteTokenIdentifiers(token: string): Generator<OwnerIdent
 }
 
 /**
- * Returns functions that read all values of names in a request: in the query, then at the top level of the body, then in
- * a header. `readLists` reads lists of values, which are not in headers.
+ * Returns functions that read all values of names in a request: in the query, then at the top level of the body, then
+ * in a header. `readLists` reads lists of values, which are not in headers.
  */
 function readRequestFields(request: RequestContents) {
   const { search } = request.parsedTarget;
