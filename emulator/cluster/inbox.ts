@@ -1,6 +1,6 @@
 import { findUnemulatedRoute } from "../../src/api/contracts/unemulated-routes.ts";
 import { lookupTable } from "../../src/base/object.ts";
-import { readConnectedApps } from "../domain/apps.ts";
+import { isCaptchaTester, readConnectedApps } from "../domain/apps.ts";
 import { newWorkspacePath } from "../domain/workspaces.ts";
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes } from "../http/byte-bounded-log.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
@@ -24,11 +24,8 @@ import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 const servedPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
 const knownRoutes = lookupTable<ForwardedHandler>({
-  "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
-    const { captcha } = await store.read(readConnectedApps);
-    const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
-    return createJsonPassthrough(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
-  },
+  "GET /api/v1/auth/captcha-config": async (request, { store }) =>
+    createJsonPassthrough(200, { use_test_captcha: isCaptchaTester(await store.read(readConnectedApps), request) }),
   "POST /api/v1/emails/mailer/webhook": acceptMailerEvent,
   "POST /router/v1/billing/webhook": acceptBillingEvent,
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,

@@ -49,15 +49,15 @@ export async function gatherTraceNodes(view: View, names: Iterable<string>): Pro
   return gatherer.findRows();
 }
 
-/** Matches the contract in a request's path, by either ID (DECISIONS.md, C12). */
-const contractPathPattern = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
+/** Matches the number of the contract in a request's path, by either ID (DECISIONS.md, C12). */
+const contractPathPattern = /\/contracts\/(?:[TH]-)?(\d{1,15})(?:[/? ]|$)/;
 
 /** Returns the only contract that is named by these causes or that their events concern. Undefined if there is none. */
 export async function findContractOfCauses(view: View, rows: readonly CauseRow[]): Promise<string | undefined> {
   const found = new Set<number>();
   for (const { id, what } of rows) {
     const [, named] = contractPathPattern.exec(what) ?? [];
-    if (named !== undefined) found.add(Number(named.replace(/^[TH]-/, "")));
+    if (named !== undefined) found.add(Number(named));
     const events = await view.list(webhookEvents, { by: "cause", equals: id, limit: maxDeliveriesPerWebhook });
     for (const { contract_id } of events) if (contract_id !== null) found.add(contract_id);
   }
@@ -203,8 +203,7 @@ class TraceGatherer {
     }
     // Some changes of a contract are not activities.
     for (const row of await this.#view.list(causes)) {
-      const [, contractId] = contractPathPattern.exec(row.what) ?? [];
-      if (contractId === composite || contractId === String(id)) await this.#addCause(row.id);
+      if (Number(contractPathPattern.exec(row.what)?.[1]) === id) await this.#addCause(row.id);
     }
     for (const cause of [...this.#causes.keys()]) await this.#addEffects(cause, id);
     await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: toContractKey(id) }));

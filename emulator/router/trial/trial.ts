@@ -1,6 +1,6 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
-import { readConnectedApps } from "../../domain/apps.ts";
+import { isCaptchaTester, readConnectedApps } from "../../domain/apps.ts";
 import { emails, sendEmail } from "../../domain/emails.ts";
 import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
 import type { Transaction } from "../../store/port.ts";
@@ -23,12 +23,10 @@ const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => 
  * the captcha of the seed (DECISIONS.md, R23).
  */
 async function checkCaptcha(call: RouterCall<"captcha-failed">, captchaAnswer: string): Promise<void> {
-  const { captcha } = await call.store.read(readConnectedApps);
-  const { headers, remoteAddress } = call.request;
-  const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
-  const isSolved = captcha.test_addresses.includes(caller)
+  const apps = await call.store.read(readConnectedApps);
+  const isSolved = isCaptchaTester(apps, call.request)
     ? captchaAnswer !== "" && captchaAnswer !== "fail"
-    : isEqualInConstantTime(captchaAnswer, captcha.captcha_token);
+    : isEqualInConstantTime(captchaAnswer, apps.captcha.captcha_token);
   if (!isSolved) call.fail("captcha-failed");
 }
 
