@@ -123,10 +123,7 @@ export class Runner {
     return this.#options.handlers[kind]?.action;
   }
 
-  /**
-   * Restarts when another state replaces the present one. Running entries cannot change the new state, and an advance
-   * ends. Returns the running entries.
-   */
+  /** Restarts with another state, which running entries cannot change. An advance ends. Returns running entries. */
   replaceState(clock: ClockState): readonly ScheduledEntry[] {
     const runningEntries = this.#dispatcher.abandon();
     this.#options.onTakeOver?.();

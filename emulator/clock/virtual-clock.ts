@@ -66,10 +66,7 @@ export class VirtualClock implements Clock {
     this.#latest = state.manual_now;
   }
 
-  /**
-   * Continues from the stored clock, or from `storedAt`, the time of a stored state. Without a stored clock it starts
-   * at `now` (default: the wall-clock time).
-   */
+  /** Continues from the stored clock or `storedAt`, or starts at `now` (default: the wall-clock time). */
   static async open(store: Store, wall: WallClock, options: ClockOptions = {}) {
     const wallNow = createSteadyClock(wall);
     const begin = Math.floor(options.now ?? wallNow());

@@ -60,10 +60,7 @@ export const requestHandlers = {
   },
 } satisfies ControlHandlers;
 
-/**
- * Returns a filter for the requests that a caller can see. A token bound to a workspace sees the requests with the
- * workspace's API key and its own requests.
- */
+/** Returns the filter of a caller: a workspace's token sees its own requests and those with its workspace's key. */
 async function createVisibilityFilter({
   caller: { token },
   store,

@@ -75,10 +75,7 @@ export interface StandbyBehavior {
 
 export type Listener = ReturnType<typeof createListener>;
 
-/**
- * Creates a server that is neither bound nor open. It is bound before it has routes, because the routes contain its
- * URL, and it returns 503 until it is opened.
- */
+/** Creates an unbound server, which responds 503 until it is opened with routes, because they contain its URL. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions) {
   const { wall, name, settings, isShared } = options;
   const limits = options.bodyTimeouts ?? defaultBodyReadTimeouts;

@@ -21,10 +21,7 @@ interface Versioned {
    * of a field, that makes existing rows invalid.
    */
   readonly version?: number;
-  /**
-   * A migration for each version except the first: `migrate[0]` upgrades a row from version 1 to version 2. The key
-   * must not change.
-   */
+  /** `migrate[0]` upgrades a row from version 1 to version 2, and so on. The key must not change. */
   readonly migrate?: readonly Migration[];
 }
 
@@ -144,10 +141,7 @@ export interface RowChange {
   readonly after: object | undefined;
 }
 
-/**
- * Durable changes of rows, in order. `replaced`: another state has replaced this one. `writable`: the store can be
- * written again after a failure.
- */
+/** Durable changes in order, or: `replaced` by another state, `writable` again after a failure. */
 export type StoreChange = readonly RowChange[] | "replaced" | "writable";
 
 /** Members at the top of a document, for readers other than the store. */

@@ -108,10 +108,7 @@ async function findExtension(contentType: string): Promise<string | undefined> {
 
 const maxObjectKeyLength = 255;
 
-/**
- * Replaces characters that file systems reject by underscores. The result has at most 255 characters. A name without an
- * extension gets the default one.
- */
+/** Replaces characters that file systems reject, limits the length to 255 and adds a missing extension. */
 export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
   const filename = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
   const safeName = shortenMiddle(trimTrailing(filename, ". "))

@@ -30,10 +30,7 @@ export class CausePropagator {
     this.#ownOrigins.add(origin);
   }
 
-  /**
-   * Creates the header for a request to an origin. `end` must be called when the request has ended. Returns undefined
-   * if the origin belongs to another program.
-   */
+  /** Creates the header for a request to an own origin, or undefined. `end` must be called after the request. */
   createLink(origin: string, cause: Cause): { readonly header: readonly string[]; end(): void } | undefined {
     if (!this.#ownOrigins.has(origin)) return undefined;
     this.#lastNumber += 1;

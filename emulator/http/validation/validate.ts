@@ -216,10 +216,7 @@ const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean 
 /** Maximum number of problems in one list. A real service lists all problems (DECISIONS.md, E11). */
 export const maxProblems = 1_000;
 
-/**
- * Returns a schema that stops collecting problems of a list at this number. The problems of millions of invalid values
- * would exceed the memory. The schema accepts the same values.
- */
+/** Returns a schema that stops collecting problems at this number, because millions would exceed the memory. */
 export function limitProblems(schema: z.ZodType): z.ZodType {
   const { type, shape, element, valueType, innerType, options } = getSchemaDefinition(schema);
   if (type === "object" && shape) {

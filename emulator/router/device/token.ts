@@ -136,10 +136,7 @@ type PollResult =
     }
   | { readonly kind: "authorized"; readonly grant: DeviceGrant };
 
-/**
- * Checks a poll in this order (DECISIONS.md, P2): unknown code, wrong client, expired, early, denied, pending,
- * authorized. A poll during a request to the cluster must wait.
- */
+/** Checks a poll in the order of DECISIONS.md, P2. A poll during a request to the cluster must wait. */
 export function checkPoll(grant: DeviceGrant | undefined, clientId: string, time: PollTime): PollResult {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
   if (grant.expires_at <= time.at) return { kind: "refused", code: "expired-token" };

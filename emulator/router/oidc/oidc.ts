@@ -23,10 +23,7 @@ type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const uncachedHeaders = { "cache-control": "no-store" };
 
-/**
- * Maximum time that the router waits for an external cluster. Clients need the keys before they respond to any user, so
- * a cluster that hangs must not block them (DECISIONS.md, R35).
- */
+/** Maximum wait for an external cluster, because clients need the keys before they respond (DECISIONS.md, R35). */
 const maxIdentityTimeoutMs = 2_000;
 
 /** Returns the timeout of a cluster. An emulated cluster never hangs, but creates its first key on request. */

@@ -128,10 +128,7 @@ async function drainBody(body: Passthrough["body"]): Promise<void> {
   }
 }
 
-/**
- * Policy that gives a response a separate origin with scripts and forms. In the router's origin, the page of an
- * external back end could read the console's session (DECISIONS.md, E13).
- */
+/** Separate origin of external pages, which could otherwise read the console's session (DECISIONS.md, E13). */
 const separateOriginPolicy = [
   "content-security-policy",
   "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation",
@@ -195,10 +192,7 @@ async function mayHaveClient(
   return owner === undefined || owner === recipient.id;
 }
 
-/**
- * Returns whether a cluster can receive the `authorization` header. Team operations of chat_a accept the key of a
- * cluster as a bearer token, so other requests can contain it too.
- */
+/** Returns whether a cluster can receive `authorization`, which can be another cluster's key as a bearer token. */
 function mayHaveAuthorization(
   { clusters, hideControlTokens }: CredentialContext,
   authorization: string,
