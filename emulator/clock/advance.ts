@@ -34,10 +34,7 @@ export class AdvanceTargetTooFarError extends Error {
   }
 }
 
-/**
- * The receiver of a delivery may be the caller that advances the clock, so waiting for the delivery could be a
- * deadlock.
- */
+/** Thrown because the receiver of a delivery may be the caller that advances the clock: waiting could be a deadlock. */
 export class DeliveryUnderWayError extends Error {
   override readonly name = "DeliveryUnderWayError";
 }

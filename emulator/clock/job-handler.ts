@@ -9,9 +9,7 @@ export interface JobHandler {
    * closes. The work is then repeated after the next start.
    */
   start(view: View, entry: ScheduledEntry, signal: AbortSignal): Promise<JobCommit> | JobCommit;
-  /**
-   * Returns how many entries of a concurrency key may run now. Without this method, entries of a key run one at a time.
-   */
+  /** Returns how many entries of a concurrency key may run now (without this method: one). */
   readCapacity?(view: View, key: string): number;
   /**
    * A short description of what a due entry does. With it, the run is a cause of its own after the cause of its entry.

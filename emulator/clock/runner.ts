@@ -83,10 +83,7 @@ export class Runner {
     return this.readStatus();
   }
 
-  /**
-   * Advances the clock (see `advance`), one call at a time. Throws AdvanceUnderWayError, AdvanceTargetInPastError or
-   * AdvanceTargetTooFarError.
-   */
+  /** Advances the clock. Throws AdvanceUnderWayError, AdvanceTargetInPastError or AdvanceTargetTooFarError. */
   async advance(target: AdvanceTargetMs, cause?: Cause): Promise<AdvanceResult> {
     if (this.#currentAdvance) throw new AdvanceUnderWayError();
     const { clock, limits } = this.#options;
@@ -128,10 +125,7 @@ export class Runner {
     return this.#options.handlers[kind]?.action;
   }
 
-  /**
-   * Restarts when another state replaces the present one. Running entries cannot change the new state, and an advance
-   * ends. Returns the running entries.
-   */
+  /** Restarts with another state, which running entries cannot change. An advance ends. Returns running entries. */
   replaceState(clock: ClockState): readonly ScheduledEntry[] {
     const runningEntries = this.#dispatcher.abandon();
     this.#options.onTakeOver?.();

@@ -27,10 +27,7 @@ export type ScheduledEntry = z.infer<typeof ScheduledEntry>;
 export const schedule = defineNumberedRows("schedule", "schedule", ScheduledEntry, {
   /** Entries of the same time are in the order of insertion, which is the order of their IDs. */
   due: (entry) => entry.due,
-  /**
-   * Entries by concurrency key, only of keys whose entries may all end at once. Deliveries are many and are not in this
-   * index.
-   */
+  /** Entries by concurrency key, only of keys whose entries may all end at once, so not the many deliveries. */
   endable: ({ concurrency_key: key }) => (key.startsWith(endablePrefix) ? key : undefined),
   /** Entries by cause. Deliveries are found through their events and are not in this index. */
   asked_by: ({ kind, cause }) => (kind === "deliver" ? undefined : (cause ?? undefined)),
@@ -38,10 +35,7 @@ export const schedule = defineNumberedRows("schedule", "schedule", ScheduledEntr
 
 const endablePrefix = "contract ";
 
-/**
- * The concurrency key of the timers of a contract. The timers end when the contract leaves its state (DECISIONS.md,
- * C22).
- */
+/** The concurrency key of a contract's timers, which end when the contract leaves its state (DECISIONS.md, C22). */
 export const toContractKey = (contractId: number): string => `${endablePrefix}${contractId}`;
 
 type NewEntry = Omit<ScheduledEntry, "id" | "workspace_id" | "cause"> &
@@ -73,10 +67,7 @@ export const dequeue = (tx: Transaction, entry: ScheduledEntry): void => tx.dele
 /** The cause that put an entry into the queue. Its row was written then. */
 export const getCause = ({ cause }: ScheduledEntry): Cause | undefined => (cause === null ? undefined : { id: cause });
 
-/**
- * Creates the cause of the effects of a run: a new cause if its handler has an `action`, otherwise the cause of the
- * entry.
- */
+/** Creates the cause of a run's effects: a new cause if its handler has an `action`, otherwise that of the entry. */
 export function createRunCause(
   entry: ScheduledEntry,
   action: string | undefined,

@@ -66,10 +66,7 @@ export class VirtualClock implements Clock {
     this.#latest = state.manual_now;
   }
 
-  /**
-   * Continues from the stored clock, or from `storedAt`, the time of a stored state. Without a stored clock it starts
-   * at `now` (default: the wall-clock time).
-   */
+  /** Continues from the stored clock or `storedAt`, or starts at `now` (default: the wall-clock time). */
   static async open(store: Store, wall: WallClock, options: ClockOptions = {}) {
     const wallNow = createSteadyClock(wall);
     const begin = Math.floor(options.now ?? wallNow());
@@ -173,9 +170,7 @@ export class VirtualClock implements Clock {
     this.#changes.emit();
   }
 
-  /**
-   * Stores the present time, so that a wall clock that is set back before the next start cannot set virtual time back.
-   */
+  /** Stores the present time, because the wall clock may be set back before the next start. */
   close(): Promise<void> {
     return this.#write(this.#withTime(this.now()));
   }

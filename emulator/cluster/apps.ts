@@ -3,11 +3,11 @@ import { findCustomerIds } from "../domain/provider.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findString, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
+import { createJsonPassthrough } from "../http/reply.ts";
 import type { View } from "../store/port.ts";
 import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { addComment } from "./contracts/comments.ts";
 import { type Contract, contracts, formatCompositeId, selectContractsOfWorkspace } from "./contracts/rows.ts";
-import { createJsonResponse } from "./response.ts";
 
 interface ChatComment {
   readonly author: string;
@@ -25,18 +25,18 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
   const [, app, webhook] = webhookPath.exec(request.parsedTarget.path) ?? [];
   if (request.method !== "POST" || app === undefined) return undefined;
   const payload = app === "chat_a" ? parsePayload(request) : parseJsonObject(request.body);
-  if (!payload) return createJsonResponse(200, {});
+  if (!payload) return createJsonPassthrough(200, {});
   const findWorkspace = createWorkspaceFinder(app === "chat_a" ? listTeams(payload) : listTenants(payload), context);
   if (webhook === "options")
     return context.store.read(async (view) => {
       const workspace = await findWorkspace(view, finding);
-      return createJsonResponse(200, { options: workspace ? await listOptions(view, payload, workspace) : [] });
+      return createJsonPassthrough(200, { options: workspace ? await listOptions(view, payload, workspace) : [] });
     });
   const comment = app === "chat_a" ? parseChatAComment(payload) : parseChatBComment(payload);
   const compositeId = comment?.references
     .map((reference) => /\b[TH]-\d{1,15}\b/.exec(reference)?.[0])
     .find((id) => id !== undefined);
-  if (!comment || (compositeId === undefined && !comment.isAboutContract)) return createJsonResponse(200, {});
+  if (!comment || (compositeId === undefined && !comment.isAboutContract)) return createJsonPassthrough(200, {});
   const isAdded = await context.store.transaction(`${app}.${webhook}`, async (tx) => {
     const workspace = await findWorkspace(tx, finding);
     if (!workspace) return false;
@@ -54,9 +54,9 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
     });
     return true;
   });
-  if (!isAdded) return createJsonResponse(200, {});
+  if (!isAdded) return createJsonPassthrough(200, {});
   const text = `Comment added to ${compositeId}.`;
-  return createJsonResponse(200, app === "chat_a" ? { text } : { type: "message", text });
+  return createJsonPassthrough(200, app === "chat_a" ? { text } : { type: "message", text });
 };
 
 /** Maximum length of a message in chat_a, which needs no sign-in. */
@@ -195,7 +195,7 @@ export const acceptBillingEvent: ForwardedHandler = async ({ body }, { store, cl
   });
   if (problem === "unknown-workspace") finding(problem, `${cluster.id} has no workspace for the customer ${customer}`);
   if (problem === "late-billing-event") finding(problem, "A later event of the workspace arrived first");
-  return createJsonResponse(200, {});
+  return createJsonPassthrough(200, {});
 };
 
 const parsePlan = (event: unknown): string | undefined =>

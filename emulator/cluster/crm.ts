@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { openCrmB } from "../../src/schemes/crm.ts";
 import { readConnectedApps, resolveFrontEnd } from "../domain/apps.ts";
-import { findString, getQuery, readFormFields } from "../http/bodies/fields.ts";
+import { findString, readFormFields } from "../http/bodies/fields.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import { allowFraming, createPage, Html, html, renderDefinitionList } from "../http/page.ts";
-import type { Passthrough } from "../http/reply.ts";
+import { createJsonPassthrough, type Passthrough } from "../http/reply.ts";
 import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { buildContractPath } from "./contracts/links.ts";
 import { type Contract, contracts, formatCompositeId, toWorkspaceKey } from "./contracts/rows.ts";
 import { listUsersByEmail } from "./identity/grants.ts";
-import { createJsonResponse, createPageResponse, createRedirect } from "./response.ts";
+import { createPageResponse, createRedirect } from "./response.ts";
 
 interface AppPage {
   readonly title: string;
@@ -51,8 +51,8 @@ const renderContext = (context: object): Html =>
 const iframePath = "/router/v1/crm_a/iframe";
 
 /** Responds with the page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
-const openIframe: ForwardedHandler = async ({ target }, context, finding) => {
-  const query = new URLSearchParams(getQuery(target));
+const openIframe: ForwardedHandler = async ({ parsedTarget }, context, finding) => {
+  const query = new URLSearchParams(parsedTarget.search);
   const contract = query.get("contract_id");
   const workspaceIds = await findActingWorkspaces(query, context, finding);
   if (contract) return createRedirect(await renderContractPage(contract, workspaceIds, context));
@@ -78,15 +78,15 @@ async function renderContractPage(id: string, workspaceIds: readonly number[], {
 }
 
 /** Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
-const listCards: ForwardedHandler = async ({ target }, context, finding) => {
-  const query = new URLSearchParams(getQuery(target));
+const listCards: ForwardedHandler = async ({ parsedTarget }, context, finding) => {
+  const query = new URLSearchParams(parsedTarget.search);
   const record = parseRecord(query);
   const rows = await listContractsOfRecord(record, await findActingWorkspaces(query, context, finding), context);
-  if (record === undefined || rows.length === 0) return createJsonResponse(200, { results: [] });
+  if (record === undefined || rows.length === 0) return createJsonPassthrough(200, { results: [] });
   const parameters = new URLSearchParams({ associatedObjectId: record.id });
   if (record.type !== undefined) parameters.set("associatedObjectType", record.type);
   parameters.set("userEmail", query.get("userEmail") ?? "");
-  return createJsonResponse(200, {
+  return createJsonPassthrough(200, {
     results: rows.map((row) => ({
       objectId: row.id,
       title: row.name,
@@ -134,7 +134,7 @@ const openCanvas: ForwardedHandler = async (request, { store }) => {
   const { signed_request = "" } = readFormFields(request);
   const result = openCrmB(crm_b.consumer_secret, signed_request);
   // The router checks this for forwarded requests. Direct requests are checked here.
-  if (!result.ok) return createJsonResponse(401, { detail: "Invalid signed request" });
+  if (!result.ok) return createJsonPassthrough(401, { detail: "Invalid signed request" });
   const { context } = result.envelope;
   return renderAppPage({
     title,
@@ -158,8 +158,8 @@ const showCanvas: ForwardedHandler = async (request, { store }) => {
   });
 };
 
-const parseFrontEnd = ({ target }: ReceivedRequest) =>
-  new URLSearchParams(getQuery(target)).getAll("index_url_override").at(-1);
+const parseFrontEnd = ({ parsedTarget }: ReceivedRequest) =>
+  new URLSearchParams(parsedTarget.search).getAll("index_url_override").at(-1);
 
 const allowFrontEnd = (frontEnd: URL | "refused" | undefined): URL | undefined =>
   frontEnd === "refused" ? undefined : frontEnd;

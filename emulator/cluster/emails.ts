@@ -4,12 +4,12 @@ import { dictionary } from "../../src/api/shapes.ts";
 import { type Clock, toIsoMicros } from "../../src/base/clock.ts";
 import { type Email, type EmailEvent, findEmail, recordEmailEvent } from "../domain/emails.ts";
 import { parseJsonObject } from "../http/bodies/fields.ts";
+import { createJsonPassthrough } from "../http/reply.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { emitEvent, systemPerformer } from "../webhooks/emit.ts";
 import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { readContractFacts } from "./contracts/records.ts";
 import { type Contract, contracts } from "./contracts/rows.ts";
-import { createJsonResponse } from "./response.ts";
 
 /** An event of the e-mail provider. Its other keys depend on its type. */
 const Event = z.looseObject({
@@ -28,13 +28,13 @@ export const acceptMailerEvent: ForwardedHandler = async ({ body }, { store, clo
   const parsed = Event.safeParse(parseJsonObject(body));
   if (!parsed.success) {
     finding("unreadable-mailer-event", "RecordType is missing, or a key has another type than the provider sends");
-    return createJsonResponse(200, {});
+    return createJsonPassthrough(200, {});
   }
   const event = parsed.data;
   const type = event.RecordType;
   if (!isMailerEvent(type)) {
     finding("unknown-mailer-event", `${type.slice(0, 100)} is not one of ${Object.keys(mailerEvents).join(", ")}`);
-    return createJsonResponse(200, {});
+    return createJsonPassthrough(200, {});
   }
   const isKnownEmail = await store.transaction("mailer.webhook", async (tx) => {
     const { email_id, contract_id, purpose, recipient } = event.Metadata;
@@ -44,7 +44,7 @@ export const acceptMailerEvent: ForwardedHandler = async ({ body }, { store, clo
     return email !== undefined;
   });
   if (!isKnownEmail) finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
-  return createJsonResponse(200, {});
+  return createJsonPassthrough(200, {});
 };
 
 const isMailerEvent = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);

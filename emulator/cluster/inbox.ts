@@ -1,10 +1,10 @@
 import { findUnemulatedRoute } from "../../src/api/contracts/unemulated-routes.ts";
 import { lookupTable } from "../../src/base/object.ts";
-import { readConnectedApps } from "../domain/apps.ts";
+import { isCaptchaTester, readConnectedApps } from "../domain/apps.ts";
 import { newWorkspacePath } from "../domain/workspaces.ts";
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes } from "../http/byte-bounded-log.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
-import type { Passthrough } from "../http/reply.ts";
+import { createJsonPassthrough, type Passthrough } from "../http/reply.ts";
 import { parseRequestTarget } from "../http/routing/path.ts";
 import { addCause } from "../store/causes.ts";
 import { acceptBillingEvent, respondToChat } from "./apps.ts";
@@ -15,7 +15,6 @@ import { identityRoutes } from "./identity/identity-routes.ts";
 import { completeAppInstallation } from "./installations.ts";
 import { respondToInvitation } from "./invitations/invite.ts";
 import { handleRecipientPage } from "./recipient-pages/recipient-pages.ts";
-import { createJsonResponse } from "./response.ts";
 import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 
 /**
@@ -25,11 +24,8 @@ import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 const servedPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
 const knownRoutes = lookupTable<ForwardedHandler>({
-  "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
-    const { captcha } = await store.read(readConnectedApps);
-    const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
-    return createJsonResponse(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
-  },
+  "GET /api/v1/auth/captcha-config": async (request, { store }) =>
+    createJsonPassthrough(200, { use_test_captcha: isCaptchaTester(await store.read(readConnectedApps), request) }),
   "POST /api/v1/emails/mailer/webhook": acceptMailerEvent,
   "POST /router/v1/billing/webhook": acceptBillingEvent,
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,
@@ -48,7 +44,7 @@ const respondAsScripted: ForwardedHandler = async ({ method, parsedTarget: { pat
   const script = answers.find(
     (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && matchesPath(each.path),
   );
-  return script && createJsonResponse(script.status, script.body, script.headers);
+  return script && createJsonPassthrough(script.status, script.body, script.headers);
 };
 
 const handlers: readonly ForwardedHandler[] = [
@@ -94,7 +90,7 @@ function respondWithEcho(
   if (settings.strict.has("paths")) return undefined;
   finding("unknown-path", "answered with an echo; the real cluster may not have this path");
   // The path is returned exactly as it was sent.
-  return createJsonResponse(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
+  return createJsonPassthrough(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }
 
 /** Rejects a public route that the emulator does not have. Returns undefined if the service does not have it either. */
@@ -103,7 +99,7 @@ function respondUnemulated(path: string): Passthrough | undefined {
   if (route === undefined) return undefined;
   const message = `The emulator does not have this route (${route.subject}). The service has it, but these facts are not public: ${route.missing}.`;
   const hint = "Script a response in the seed (apps.answers).";
-  return createJsonResponse(501, { error: { code: "not_built", message, hint } });
+  return createJsonPassthrough(501, { error: { code: "not_built", message, hint } });
 }
 
 /** A forwarded request as it reached an emulated cluster. */

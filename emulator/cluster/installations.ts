@@ -2,12 +2,13 @@ import * as z from "zod";
 import { type InstallableApp, installableApps } from "../../src/api/emulator/installations.ts";
 import { redeemProviderCode } from "../domain/provider.ts";
 import type { Workspace } from "../domain/workspaces.ts";
+import { createJsonPassthrough } from "../http/reply.ts";
 import { defineNumberedRows, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
 import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { scheduleReport } from "./reports/report.ts";
-import { createJsonResponse, readOAuthParameters } from "./response.ts";
+import { readOAuthParameters } from "./response.ts";
 
 /**
  * The state names the cluster if the router reads it. The redirects of chat_a go to all clusters of a destination, so
@@ -46,7 +47,7 @@ export const completeAppInstallation: ForwardedHandler = async (request, { store
   const { state = "", code = "", error } = readOAuthParameters(request);
   const reject = (status: number, detail: string) => {
     finding("installation-refused", detail);
-    return createJsonResponse(status, { detail });
+    return createJsonPassthrough(status, { detail });
   };
   return store.transaction("installations.redirect", async (tx) => {
     const [installation] = await tx.list(appInstallations, { by: "state", equals: state, limit: 1 });
@@ -63,7 +64,12 @@ export const completeAppInstallation: ForwardedHandler = async (request, { store
     tx.put(appInstallations, { ...installation, status: "INSTALLED", account, ended_at });
     // The router does not need the owner of a provider's account, because providers send no requests.
     if (app === "chat_a") scheduleReport(tx, "report-installation", installation.id, ended_at);
-    return createJsonResponse(200, { cluster_id: cluster.id, workspace_id: installation.workspace_id, app, account });
+    return createJsonPassthrough(200, {
+      cluster_id: cluster.id,
+      workspace_id: installation.workspace_id,
+      app,
+      account,
+    });
   });
 };
 

@@ -1,33 +1,22 @@
-import { findRepeatedField, getQuery, parseFields, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
+import { findRepeatedField, parseFields, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import { exceedsFieldLimit } from "../http/bodies/json.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { HtmlPage } from "../http/page.ts";
-import { Passthrough } from "../http/reply.ts";
+import { createJsonPassthrough, createPassthrough, type Passthrough } from "../http/reply.ts";
 import type { IndexQuery, Rows, View } from "../store/port.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-const createResponse = (status: number, headers: Headers, body: string): Passthrough =>
-  new Passthrough(status, Object.entries(headers).flat(), Buffer.from(body));
-
-export const createJsonResponse = (status: number, body: unknown, headers: Headers = {}): Passthrough =>
-  createResponse(status, { "content-type": "application/json", ...headers }, JSON.stringify(body));
-
 export const createPageResponse = (status: number, { text, headers }: HtmlPage): Passthrough =>
-  createResponse(status, { "content-type": "text/html; charset=utf-8", ...headers }, text);
+  createPassthrough(status, { "content-type": "text/html; charset=utf-8", ...headers }, text);
 
 /** Creates a redirect. The location only contains URI characters, so it cannot inject headers. */
 export const createRedirect = (location: string, headers: Headers = {}): Passthrough =>
-  createResponse(302, { location, "cache-control": "no-store", ...headers }, "");
+  createPassthrough(302, { location, "cache-control": "no-store", ...headers }, "");
 
 /** Creates an error response (RFC 6749, 5.2). */
-export const createOAuthError = (
-  error: string,
-  description: string,
-  headers: Headers = {},
-  status = 400,
-): Passthrough =>
-  createJsonResponse(status, { error, error_description: description }, { "cache-control": "no-store", ...headers });
+export const createOAuthError = (error: string, error_description: string, headers: Headers = {}, status = 400) =>
+  createJsonPassthrough(status, { error, error_description }, { "cache-control": "no-store", ...headers });
 
 /** Problems in shape C while they are collected: messages by field, with rows keyed by index (DECISIONS.md, F4). */
 export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
@@ -96,15 +85,15 @@ export type OAuthParameters = Readonly<Record<string, string>>;
 /** Reads the query of a GET, otherwise a form or a JSON object (DECISIONS.md, R5). */
 export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
   if (request.method === "GET") {
-    const query = getQuery(request.target);
-    return exceedsFieldLimit(query) ? {} : dropEmpty([...new URLSearchParams(query)]);
+    const { search } = request.parsedTarget;
+    return exceedsFieldLimit(search) ? {} : dropEmpty([...new URLSearchParams(search)]);
   }
   const form = parseForm(request);
   return dropEmpty(form ? [...form] : Object.entries(parseJsonObject(request.body) ?? {}));
 }
 
 export function findRepeatedParameter(request: ReceivedRequest): string | undefined {
-  const encodedFields = request.method === "GET" ? getQuery(request.target) : parseForm(request)?.toString();
+  const encodedFields = request.method === "GET" ? request.parsedTarget.search : parseForm(request)?.toString();
   return encodedFields === undefined || exceedsFieldLimit(encodedFields)
     ? undefined
     : findRepeatedField(parseFields(encodedFields));

@@ -16,7 +16,6 @@ import { createOutgoingFaultInterceptor, type Faults } from "../faults/faults.ts
 import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
 import { createSpanCollector, createWebhookSender } from "../http/outgoing/webhook-sender.ts";
 import type { HttpResponse, ResponseObserver } from "../http/reply.ts";
-import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import type { Store } from "../store/port.ts";
 import { TraceExporter } from "../trace/export.ts";
@@ -35,10 +34,7 @@ interface EngineOptions {
   readonly closing: CleanupStack;
 }
 
-/**
- * Starts the parts that act without a request: the schedule with deliveries, contract timers and reports of clusters,
- * and everything that is sent.
- */
+/** Starts what acts without a request: the schedule (deliveries, contract timers, reports) and everything sent. */
 export function startEngine(
   { wall, settings, deliveries, links, createCauseRow, readiness, options, log }: ProcessContext,
   { store, clock, faults, routerUrl, closeSignal, closing }: EngineOptions,
@@ -87,10 +83,7 @@ const pollIntervalMs = 5;
 /** The maximum number of due entries that are examined. Reports are due at once and come first. */
 const maxExaminedEntries = 256;
 
-/**
- * On close, sends the reports of clusters while the router still accepts them. The other reports are sent after the
- * next start.
- */
+/** On close, sends reports while the router accepts them. The others are sent after the next start. */
 export async function flushReports(
   { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: WallClock },
   closeSignal: AbortSignal,
@@ -110,30 +103,17 @@ export async function flushReports(
   }
 }
 
-interface Sources {
-  readonly store: Store;
-  readonly wall: WallClock;
-  readonly requestLog: RequestLog;
-  readonly log: (line: string) => void;
-}
-
 /** Sends spans to the address in the variables. Returns undefined if they name no address. */
 export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
-  { store, wall, requestLog, log }: Sources,
+  parts: Pick<ConstructorParameters<typeof TraceExporter>[0], "store" | "wall" | "requestLog" | "log">,
 ): TraceExporter | undefined {
   const { settings: otelSettings, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
-  for (const note of notes) log(note);
+  for (const note of notes) parts.log(note);
   if (!otelSettings) return undefined;
-  return new TraceExporter({
-    store,
-    wall,
-    requestLog,
-    deterministic,
-    log,
-    resource: otelSettings.resource,
-    collector: createSpanCollector({ ...otelSettings, wall }),
-  });
+  const { resource } = otelSettings;
+  const collector = createSpanCollector({ ...otelSettings, wall: parts.wall });
+  return new TraceExporter({ ...parts, deterministic, resource, collector });
 }
 
 /** Creates the callback by which listeners apply observations. Streams and bytes pass unchanged. */

@@ -42,10 +42,7 @@ interface LeaderSessionOptions {
   readonly onLeading: (leadership: Leadership) => void;
 }
 
-/**
- * Everything that exists while this process serves the state: from when it leads until another process does, or until
- * it ends.
- */
+/** Everything that exists while this process serves the state. */
 export interface LeaderSession {
   readonly store: Store;
   readonly blobs: Blobs;
@@ -179,35 +176,21 @@ async function open(
     loadInitialState: () => createSeedWriter({ store, seed, ids, settings, clock, at: startTime ?? wall.now() }),
     stop: context.stop,
   };
-  const snapshots = new Snapshots({
-    ...sharedContext,
-    collections,
-    snapshotStore,
-    requestLog,
-    runner,
-    faults,
-    clusters,
-    tokens,
-    report: log,
-  });
-  const feed = new EventFeed({ ...sharedContext, requestLog, faults, snapshots, runner, clusters }, instanceId);
+  const controlContext = { ...sharedContext, requestLog, runner, faults, clusters, tokens };
+  const snapshots = new Snapshots({ ...controlContext, collections, snapshotStore, report: log });
+  const feed = new EventFeed({ ...controlContext, snapshots }, instanceId);
   closing.push(() => feed.close());
   const control = {
-    ...sharedContext,
+    ...controlContext,
     feed,
     blobs,
     snapshots,
     spans,
     getStandardSet,
-    clusters,
-    runner,
-    requestLog,
     counters,
-    faults,
     inboxes,
     instance,
     sessions,
-    tokens,
     readConsole: createConsoleReader(),
     observedClaims: context.observer?.observations.seen,
   };

@@ -9,10 +9,7 @@ import type { StateSource } from "./state-source.ts";
 /** Delay before the next attempt to lead if the database is unreachable. */
 const retryDelayMs = 500;
 
-/**
- * The lifecycle of a process that shares its state with others: it stands by, leads, loses leadership and stands by
- * again.
- */
+/** A process that shares its state stands by, leads, loses leadership and stands by again. */
 export class LeadershipLifecycle {
   readonly #context: ProcessContext;
   readonly #onLeading: (leadership: Leadership) => void;
@@ -53,10 +50,7 @@ export class LeadershipLifecycle {
     return this.#latest ?? this.current;
   }
 
-  /**
-   * Calls the listener at once, and whenever this process starts or stops leading. Returns a function that removes the
-   * listener.
-   */
+  /** Calls the listener at once and at each change. Returns a function that removes it. */
   watch(listener: (term: LeaderSession | undefined) => void): () => void {
     listener(this.#term);
     return this.#changes.watch(listener);

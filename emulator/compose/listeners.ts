@@ -82,10 +82,7 @@ export class Listeners {
   }
 }
 
-/**
- * Returns an address at which other machines reach a listener. If it listens on all addresses, this is one of the
- * machine's.
- */
+/** Other machines reach a listener on all addresses by one of this machine's. */
 export function toReachableUrl(url: string, host: string | undefined): string {
   if (host !== "0.0.0.0" && host !== "::") return url;
   const addresses = Object.values(networkInterfaces()).flatMap((networkAddresses) => networkAddresses ?? []);

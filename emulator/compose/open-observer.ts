@@ -4,9 +4,7 @@ import { loadObservations } from "../../src/verify/observed/observations.ts";
 import type { StartReplayEmulator } from "../../src/verify/replay/replay.ts";
 import { InvalidOptionsError } from "./options.ts";
 
-/**
- * Reads a corpus for an emulator that imitates the recorded service. Describes the differences that are not applied.
- */
+/** Reads the corpus of a recorded service. Describes the differences that are not applied. */
 export async function openObserver(
   folder: string,
   startReplay: StartReplayEmulator,

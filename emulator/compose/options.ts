@@ -32,27 +32,16 @@ const seedNames = Object.keys(namedSeeds) as (keyof typeof namedSeeds)[];
 /** Seeds are parsed once per process, because emulators only read them. */
 const parsedSeeds: Partial<Record<keyof typeof namedSeeds, Seed>> = {};
 
-/**
- * Returns the options of a copy of a running emulator. The copy is not stored, and its clock continues from the state.
- */
+/** A copy of an emulator is not stored, and its clock continues from the state. */
 export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
-  const {
-    port,
-    file,
-    store,
-    schema,
-    onLeaderChange,
-    onLeadershipRegained,
-    from,
-    runFile,
-    token,
-    publicUrl,
-    clusterUrls,
-    clock,
-    ...rest
-  } = options;
-  return { ...rest, ephemeral: true };
+  const copiedOptions = Object.entries(options).filter(([name]) => !unsharedOptions.has(name));
+  return { ...Object.fromEntries(copiedOptions), ephemeral: true };
 }
+
+const unsharedOptions: ReadonlySet<string> = new Set<keyof EmulatorOptions>([
+  ...(["port", "publicUrl", "clusterUrls", "token", "clock", "from"] as const),
+  ...(["file", "runFile", "store", "schema", "onLeaderChange", "onLeadershipRegained"] as const),
+]);
 
 /** Returns the virtual time of a new state in milliseconds, or undefined for the present time. */
 export function resolveStartTime({ clock, deterministic }: EmulatorOptions, seed: Seed): number | undefined {

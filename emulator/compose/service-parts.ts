@@ -76,10 +76,7 @@ export const createRouterParts = (
   }),
 ];
 
-/**
- * Routes of the router's listener while the emulator starts: its identity, its liveness, and the response that it is
- * not ready.
- */
+/** The identity and the liveness of an emulator that is starting. */
 export const createReadyPart = (instanceId: string): ListenerPart =>
   createPart({
     operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),

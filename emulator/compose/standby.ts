@@ -30,10 +30,7 @@ interface StandbyOptions {
   readonly stop: () => void;
 }
 
-/**
- * One of several processes that share a store. While it does not lead, its listeners forward everything to the leader.
- * It only responds to liveness requests itself, and has no state.
- */
+/** One of several processes with one store, which forwards all but liveness requests while it does not lead. */
 export class HotStandby {
   readonly #options: StandbyOptions;
   readonly #clusters = new Map<string, Promise<BoundListener>>();

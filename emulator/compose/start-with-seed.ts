@@ -201,10 +201,7 @@ function watchRunFile(runFile: ClaimedRunFile, wall: WallClock, closeSignal: Abo
 
 const openFilesCheckIntervalMs = 2_000;
 
-/**
- * Reports that this process cannot open more files, because Node then ends new connections without any notice. Returns
- * a function that stops it.
- */
+/** Without files to open, Node ends new connections silently. Returns a function that stops the check. */
 function watchOpenFiles(wall: WallClock, log: (line: string) => void): () => Promise<void> {
   let isReported = false;
   return pollEvery(wall, openFilesCheckIntervalMs, async () => {

@@ -24,10 +24,7 @@ export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads:
   uploads,
 });
 
-/**
- * Opens a file that contains a state: a snapshot, the state of an emulator, or an exported state. Its uploads are next
- * to it.
- */
+/** Opens a snapshot, the state of an emulator, or an exported state. Its uploads are next to it. */
 export const openFileSource = (path: string): StateSource => ({
   async load(wall) {
     const { store, snapshotHead } = toLoadedSource(await readStoredState({ path, collections, wall }));

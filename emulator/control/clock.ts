@@ -47,10 +47,7 @@ export const clockHandlers = {
   },
 } satisfies ControlHandlers;
 
-/**
- * Adds the status in words. After the last attempt of a delivery, it depends on the webhook, which that attempt can
- * have disabled (DECISIONS.md, C18).
- */
+/** Adds the status in words, which depends on the webhook after the last attempt (DECISIONS.md, C18). */
 async function toRunRecords(view: View, runs: readonly FinishedEntry[]) {
   const lastAttempts = new Map(runs.flatMap((run) => (run.kind === "deliver" ? [[run.ref, run] as const] : [])));
   const refs = [...lastAttempts.keys()];

@@ -104,10 +104,7 @@ export interface FollowableEvents {
   readonly amount: BufferUsage & { readonly streams: number };
 }
 
-/**
- * Returns a hidden form value that other sites cannot guess. It binds the form to this emulator and to one object, such
- * as a user code (DECISIONS.md, E7).
- */
+/** Returns a hidden form value that binds a form to this emulator and to one object (DECISIONS.md, E7). */
 export const createCsrfToken = ({ instance }: Pick<ControlContext, "instance">, subject: string): string =>
   computeHmac("sha256", instance.formKey, subject).toString("base64url");
 

@@ -146,21 +146,15 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
   const deliveryWorkspaces = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
   const deliveryWebhooks = await view.getAll(webhookRows, rows, ({ webhook_id }) => webhook_id);
   const compositeIds = await readCompositeIds(view, rows);
-  return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, label, outcome, ...row }, i) => {
-    const webhook_status = deliveryWebhooks[i]?.status ?? ("DELETED" as const);
-    const next_attempt_at = row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at);
+  return rows.map((row, i) => {
+    const { id, webhook_id, workspace_id, activity, contract_id, label, outcome } = row;
     return {
-      id,
-      webhook_id,
-      workspace_id,
-      activity,
-      contract_id,
-      composite_id: compositeIds[i] ?? null,
-      webhook_status,
-      outcome,
+      ...{ id, webhook_id, workspace_id, activity, contract_id, outcome },
       ...(label !== undefined && { label }),
-      status_text: getStatusText(rows[i]!, deliveryWebhooks[i]),
-      next_attempt_at,
+      composite_id: compositeIds[i] ?? null,
+      webhook_status: deliveryWebhooks[i]?.status ?? ("DELETED" as const),
+      status_text: getStatusText(row, deliveryWebhooks[i]),
+      next_attempt_at: row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at),
       postponement: toFaultRecord(row.put_off),
       max_attempts: getMaxAttempts(getRetrySchedule(deliveryWorkspaces[i], settings)),
       created_at: toIsoMillis(row.created_at),
@@ -168,26 +162,16 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
   });
 }
 
-export const toAttemptRecord = ({
-  number,
-  resend,
-  planned_at,
-  at,
-  status,
-  error,
-  duration_ms,
-  ...row
-}: DeliveryAttempt) => ({
-  number,
-  resend,
-  planned_at: toIsoMillis(planned_at),
-  at: toIsoMillis(at),
-  status,
-  error,
-  duration_ms,
-  fault: toFaultRecord(row.fault),
-  response: hasSucceeded({ status }) ? null : getFirstLine(row.response_body),
-});
+export const toAttemptRecord = (row: DeliveryAttempt) => {
+  const { number, resend, status, error, duration_ms } = row;
+  return {
+    ...{ number, resend, status, error, duration_ms },
+    planned_at: toIsoMillis(row.planned_at),
+    at: toIsoMillis(row.at),
+    fault: toFaultRecord(row.fault),
+    response: hasSucceeded({ status }) ? null : getFirstLine(row.response_body),
+  };
+};
 
 const toFaultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
@@ -216,10 +200,7 @@ interface EventKey {
   readonly at: number;
 }
 
-/**
- * Yields every further attempt and skip in order, until the signal is aborted. No event is missed after this function
- * returns, even if the first event is read later.
- */
+/** Yields every attempt and skip after this call, in order, until the signal is aborted. */
 function streamDeliveryEvents(store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
   let pending: EventKey[] = [];
   let notifyReader = () => {};

@@ -97,9 +97,7 @@ const renderEntryPage = (problem?: string, input?: string): HtmlPage =>
 <p><button>Continue</button></p></form>`,
   );
 
-/**
- * Renders the page that asks whether to approve the device. For an invalid code, renders the page that asks for a code.
- */
+/** For an invalid code, renders the page that asks for a code. */
 async function renderQuestion(
   context: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: Omit<DeviceDecision, "status">,
@@ -179,20 +177,12 @@ async function findApprover(
   workspace: Workspace | undefined,
   email: string | undefined,
 ): Promise<Approver | undefined> {
-  const cluster = candidates[0]!;
-  if (email !== undefined) return findPersonByEmail(tx, candidates, email);
-  if (workspace === undefined) return { cluster };
-  const user = await findUserById(tx, cluster.id, workspace.acting_user_id);
-  return user && { cluster, user };
-}
-
-async function findPersonByEmail(
-  tx: Transaction,
-  clusters: ControlContext["clusters"],
-  email: string,
-): Promise<Approver | undefined> {
-  for (const cluster of clusters) {
-    const user = await findUserByEmail(tx, cluster.id, email);
+  for (const cluster of candidates) {
+    if (email === undefined && workspace === undefined) return { cluster };
+    const user =
+      email === undefined
+        ? await findUserById(tx, cluster.id, workspace!.acting_user_id)
+        : await findUserByEmail(tx, cluster.id, email);
     if (user) return { cluster, user };
   }
   return undefined;

@@ -37,11 +37,8 @@ export const invitationHandlers = {
     }
     const { email, contract_id, state } = invitation;
     if (contract_id !== null) {
-      const contract = await tx.get(contracts, contract_id);
-      return fail("invitation-to-contract", {
-        email,
-        contract: contract ? formatCompositeId(contract) : `${contract_id}`,
-      });
+      const row = await tx.get(contracts, contract_id);
+      return fail("invitation-to-contract", { email, contract: row ? formatCompositeId(row) : `${contract_id}` });
     }
     if (state !== "PENDING") return fail("invitation-already-accepted", { email });
     await acceptInvitation(tx, invitation, clock.now());

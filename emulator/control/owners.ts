@@ -37,9 +37,7 @@ function toStoredKey(table: MappingTable, identifier: string): string {
   return buildIntegrationKey(identifier);
 }
 
-/**
- * Returns the possible kinds of an identifier of unknown kind, in the look-up order of the router (DECISIONS.md, R14).
- */
+/** The possible kinds of an identifier, in the look-up order of the router (DECISIONS.md, R14). */
 function listCandidates(input: string) {
   const identifier = isEmailHash(input) ? input.toLowerCase() : input;
   const keys = [

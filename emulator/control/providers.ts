@@ -70,12 +70,8 @@ export const providerHandlers = {
       const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
       const destination = destinations.includes("default") ? "default" : destinations[0];
       const { state } = installation;
-      const providerVisit = {
-        flow: "install",
-        provider: app,
-        state,
-        ...(app === "chat_a" && { destination }),
-      } as const;
+      const chatDestination = app === "chat_a" ? destination : undefined;
+      const providerVisit = { flow: "install", provider: app, state, destination: chatDestination } as const;
       const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
       const code = account ? await issueProviderCode(tx, ids, account) : null;
       return reply(201, {
@@ -94,10 +90,7 @@ const invalidAddressMessage = "The e-mail address is not valid.";
 
 const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
 
-/**
- * Renders the form, which is submitted to the callback of the flow. The callback can be at a real back end that
- * redirects to its own front end.
- */
+/** Renders the form, which is submitted to the callback of the flow, possibly at a real back end. */
 function renderQuestion(
   context: ProviderContext,
   { flow, provider, state, destination }: ProviderVisit,
@@ -167,10 +160,7 @@ export const chatBIssuerHandlers = {
   },
 } satisfies ControlHandlers;
 
-/**
- * Returns the issuer's private key. It is created on first use, because creating it takes longer than starting an
- * emulator.
- */
+/** The key is created on first use, because creating it takes longer than starting an emulator. */
 async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
   const [storedKey] = await store.read((view) => view.list(chatBKeys));
   if (storedKey) return storedKey;

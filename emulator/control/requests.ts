@@ -29,10 +29,10 @@ export const requestHandlers = {
       .filter(createRequestFilter({ ...query, reads: true }));
     const listedRequests = query.reads ? matches : matches.filter((entry) => !isControlPlaneRead(entry));
     return {
-      items: listedRequests.slice(-query.limit).map((entry) => {
-        const body = query.bodies ? formatBody(entry.body) : undefined;
-        return body === undefined ? toRequestRecord(entry) : { ...toRequestRecord(entry), body };
-      }),
+      items: listedRequests.slice(-query.limit).map((entry) => ({
+        ...toRequestRecord(entry),
+        ...(query.bodies && entry.body && { body: redactBody(tryParseJson(entry.body.toString("utf8"))) }),
+      })),
       total: listedRequests.length,
       reads_omitted: matches.length - listedRequests.length,
     };
@@ -60,10 +60,7 @@ export const requestHandlers = {
   },
 } satisfies ControlHandlers;
 
-/**
- * Returns a filter for the requests that a caller can see. A token bound to a workspace sees the requests with the
- * workspace's API key and its own requests.
- */
+/** Returns the filter of a caller: a workspace's token sees its own requests and those with its workspace's key. */
 async function createVisibilityFilter({
   caller: { token },
   store,
@@ -76,10 +73,7 @@ async function createVisibilityFilter({
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 
-/**
- * Reports whether a request only reads the control plane. Such requests emit no events, because followers read the
- * control plane at each event.
- */
+/** Such requests emit no events, because followers read the control plane at each event. */
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
@@ -104,10 +98,6 @@ async function* watchRequests(log: RequestLog, matches: (entry: LoggedRequest) =
   for await (const entry of streamItems(signal, watch, () => backlog.take())) {
     yield entry instanceof DroppedEventsNotice ? entry : toRequestRecord(entry);
   }
-}
-
-function formatBody(body: Buffer | undefined): unknown {
-  return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }
 
 /** Returns an entry in the control plane's format, without secrets. */
@@ -140,10 +130,7 @@ export function toRequestRecord(entry: LoggedRequest) {
   };
 }
 
-/**
- * Reports whether a response is a page of a contract. A cluster also serves these pages, so the operation is not
- * unknown.
- */
+/** A cluster also serves pages of contracts, whose operation is not unknown. */
 const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
   listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 
@@ -165,16 +152,10 @@ const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: Inb
   at: toIsoMillis(at),
   method,
   target,
-  headers: toPairs(rawHeaders),
+  headers: rawHeaders.flatMap((name, i): [string, string][] => (i % 2 === 0 ? [[name, rawHeaders[i + 1]!]] : [])),
   body: body.toString("base64"),
   status,
 });
-
-function toPairs(rawHeaders: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
-  return pairs;
-}
 
 export const faultHandlers = {
   "faults.add": ({ body }, { faults, request, fail }) => {

@@ -42,10 +42,7 @@ export const traceHandlers = {
 const parseRef = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
   parseTraceRef(ref) ?? fail("malformed-ref", { ref });
 
-/**
- * Hides the causes of a workspace from tokens of other workspaces. Requests, timers and clock advances belong to no
- * workspace.
- */
+/** Requests, timers and clock advances belong to no workspace. */
 function requireTraceAccess(
   { by }: TraceRef,
   ref: string,

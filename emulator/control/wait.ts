@@ -1,5 +1,5 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
-import type { InputOf } from "../../src/api/operation.ts";
+import type { InputOf, ResultOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
 import { streamItems } from "../http/event-stream.ts";
@@ -18,11 +18,7 @@ interface WaitState {
   readonly isReached: boolean;
   readonly events?: readonly WebhookEvent[];
   readonly deliveries?: readonly Delivery[];
-  readonly contract?: {
-    readonly contract_id: number;
-    readonly composite_id: string;
-    readonly contract_status: ContractStatus;
-  };
+  readonly contract?: ResultOf<typeof wait>["contract"];
 }
 type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
@@ -62,18 +58,12 @@ export const waitHandlers = {
       reached: state.isReached,
       now: toIsoMillis(clock.now()),
       activities: events.map(({ activity, contract_id, at }, i) => ({
-        activity,
-        contract_id,
-        composite_id: eventIds[i] ?? null,
+        ...{ activity, contract_id, composite_id: eventIds[i] ?? null },
         at: toIsoMillis(at),
       })),
       deliveries: deliveryRows.map(({ id, webhook_id, activity, contract_id, outcome }, i) => ({
-        id,
-        webhook_id,
-        activity,
-        contract_id,
+        ...{ id, webhook_id, activity, contract_id, outcome },
         composite_id: deliveryIds[i] ?? null,
-        outcome,
       })),
       contract: state.contract ?? null,
     };
@@ -84,10 +74,7 @@ const isExistingWebhook = async (view: View, webhook: number): Promise<boolean> 
   (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
-/**
- * Reads the state at the start, at each change and at the end. Returns the first state that meets the condition, or the
- * last state.
- */
+/** Returns the first state that meets the condition, or the last state. */
 async function waitUntil(
   store: Store,
   readState: (view: View) => Promise<WaitState>,

@@ -53,9 +53,7 @@ function toWebhookRecord(
   };
 }
 
-/**
- * Limits of one request: the number of deliveries, and the wall-clock time after which no further delivery is resent.
- */
+/** Limits of one request: deliveries, and wall-clock time after which no further one is resent. */
 const maxResends = 100;
 const maxResendMs = 20_000;
 
@@ -95,10 +93,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   };
 }
 
-/**
- * Reports whether a delivery is still to be sent. First attempts that the schedule is sending or about to send are
- * excluded.
- */
+/** First attempts that the schedule is sending or about to send are excluded. */
 const isToSend = (row: Delivery, { status }: Webhook, now: number): boolean =>
   isUndelivered({ ...row, webhook_status: status }) || isAwaitingRetry(row, now);
 

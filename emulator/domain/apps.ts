@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { responseHeaders } from "../../src/api/operation.ts";
 import { dictionary } from "../../src/api/shapes.ts";
+import type { ReceivedRequest } from "../http/handler.ts";
 import { defineRows, type View } from "../store/port.ts";
 
 /** The seed's connected apps in one row: secrets, allow-lists and stand-ins. */
@@ -52,6 +53,14 @@ export async function readConnectedApps(view: View): Promise<ConnectedApps> {
   const row = await view.get(appRows, "apps");
   if (!row) throw new Error("The state has no apps");
   return row.apps;
+}
+
+/** Returns whether the test captcha always passes for the client of a request, which proxies can have forwarded. */
+export function isCaptchaTester(
+  { captcha }: Pick<ConnectedApps, "captcha">,
+  { headers, remoteAddress }: Pick<ReceivedRequest, "headers" | "remoteAddress">,
+): boolean {
+  return captcha.test_addresses.includes(headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress);
 }
 
 /** Returns `refused` if the origin is not in the seed's list (DECISIONS.md, R28). */

@@ -19,16 +19,11 @@ export function readClientCredentials(
   return { id: decodeForm(basic.user), secret: decodeForm(basic.password), usesBasicAuth: true };
 }
 
-/**
- * Error message for a request with client credentials in both the header and the parameters (RFC 6749, 2.3 and 5.2).
- */
+/** Error message for client credentials in both the header and the parameters (RFC 6749, 2.3 and 5.2). */
 export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
-/**
- * Returns `unnamed` without a client ID, `twice` with two client IDs, and `unproven` for an unknown client or a wrong
- * secret.
- */
+/** Returns `unnamed` without a client ID, `twice` with two, and `unproven` for an unknown client or a wrong secret. */
 export async function authenticateClient(
   view: View,
   request: Pick<ReceivedRequest, "headers">,

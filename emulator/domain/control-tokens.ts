@@ -36,10 +36,7 @@ export const localToken = "local";
 /** Minimum interval between two writes of a token's last use. */
 const minUseWriteIntervalMs = 60_000;
 
-/**
- * The tokens belong to the operator and not to the state, so they remain when the state is replaced (DECISIONS.md,
- * E16).
- */
+/** Tokens of the operator, which remain when the state is replaced (DECISIONS.md, E16). */
 export class ControlTokens {
   readonly #store: Store;
   readonly #wall: WallClock;

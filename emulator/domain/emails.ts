@@ -2,7 +2,7 @@ import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { defineNumberedRows, type IndexQuery, parseRowNumber, type Transaction, type View } from "../store/port.ts";
-import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";
+import { maxRetentionMs } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
 import type { EmulatorSettings } from "./settings.ts";
 
@@ -66,14 +66,6 @@ export function sendEmail(
   };
   tx.put(emails, email);
   return email;
-}
-
-/** Deletes the oldest trial e-mails, because unauthenticated clients can start any number of trials. */
-export async function evictOldestTrials(tx: Transaction): Promise<void> {
-  const trials = { by: "purpose", equals: "trial" } as const;
-  const limit = (await tx.count(emails, trials)) - maxUnauthenticatedRows;
-  if (limit <= 0) return;
-  for (const { id } of await tx.list(emails, { ...trials, limit })) tx.delete(emails, id);
 }
 
 export function recordEmailEvent(tx: Transaction, email: Email, event: EmailEvent): void {

@@ -78,10 +78,7 @@ const callbackPaths = {
   signup: "/api/v1/svc_auth/oauth/signup/callback",
 } as const;
 
-/**
- * Yields the IDs of customers: fields `customer_id`, and the `id` of fields `customer` (DECISIONS.md, R32). Outer
- * fields come first.
- */
+/** Yields fields `customer_id` and the `id` of fields `customer`, outer fields first (DECISIONS.md, R32). */
 export function* findCustomerIds(event: unknown): Generator<string> {
   const level: unknown[] = [event];
   // The loop appends to the list, level by level.
@@ -100,10 +97,7 @@ export function* findCustomerIds(event: unknown): Generator<string> {
 export interface RenewableIds extends Ids {
   /** Restarts the IDs from the seed, at the first start and at every reset. */
   restart(): void;
-  /**
-   * Starts a new sequence for an existing state, so that no ID is repeated. The number of the sequence is stored in the
-   * state. The caller must call `moveTo` before it draws an ID.
-   */
+  /** Starts a new stored sequence, so that no ID is repeated. `moveTo` must be called before an ID is drawn. */
   startSequence(store: Store): Promise<IdPosition | undefined>;
   /** Returns the position of the sequence, or undefined if IDs are random. */
   getPosition(): IdPosition | undefined;

@@ -208,7 +208,6 @@ export const NewWorkspaceResponse = z.object({
   client_id: z.string().nullable().catch(null),
   creator_tokens: z.array(z.string()).catch([]),
 });
-export type NewWorkspaceResponse = z.infer<typeof NewWorkspaceResponse>;
 
 /** A creator becomes a member of a workspace, and a counterparty is a party of one of its contracts. */
 export const invitationKinds = ["creator", "counterparty"] as const;

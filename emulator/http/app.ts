@@ -124,9 +124,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   return app;
 }
 
-/**
- * Fastify reports these errors before it runs the handler: an invalid content type, and a QUERY without a content type.
- */
+/** Errors before the handler runs: an invalid content type, and a QUERY without a content type. */
 const rejectedByFastify = new Set(["FST_ERR_CTP_INVALID_MEDIA_TYPE", "FST_ERR_ROUTE_MISSING_CONTENT_TYPE"]);
 
 function removeAllHeaders(reply: FastifyReply): void {
@@ -269,10 +267,7 @@ function createFaultResponse(fault: RequestFault, status: number): HttpResponse 
 
 function createDelivery({ observe }: AppOptions) {
   let currentTurn: Promise<void> | undefined;
-  /**
-   * The write is deferred to the end of this turn of the event loop, so that the client does not wake up before other
-   * responses are ready.
-   */
+  /** Waits for the end of this turn, so that no client wakes up before other responses are ready. */
   const endOfTurn = () => {
     currentTurn ??= waitForNextTurn().then(() => {
       currentTurn = undefined;

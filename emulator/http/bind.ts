@@ -74,10 +74,7 @@ export function bindPart(
   });
 }
 
-/**
- * Creates the prototype of request contexts. Its store is created on demand, because most requests read once and write
- * nothing. The request is the cause of the store's writes.
- */
+/** Creates the prototype of request contexts, whose store is created on demand. The request causes its writes. */
 function createCallContext(context: object): object {
   const { store } = context as { readonly store?: Store };
   if (store === undefined) return context;

@@ -62,8 +62,5 @@ export class ByteBoundedLog<Row> {
 /** Estimates the memory of a string: V8's header, its padding, and the pointers to it. */
 export const estimateStringBytes = (text: string): number => 40 + text.length;
 
-export function estimateStringsBytes(texts: readonly string[]): number {
-  let sum = 32;
-  for (const text of texts) sum += estimateStringBytes(text);
-  return sum;
-}
+export const estimateStringsBytes = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + estimateStringBytes(text), 32);

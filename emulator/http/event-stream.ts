@@ -1,10 +1,7 @@
 import { ByteBoundedLog } from "./byte-bounded-log.ts";
 import { EventFrames } from "./reply.ts";
 
-/**
- * Number of events that were dropped from a stream because the client was too slow. The client must read the state
- * again.
- */
+/** Number of events that a slow client missed. It must read the state again. */
 export class DroppedEventsNotice {
   readonly missed: number;
 
@@ -13,10 +10,7 @@ export class DroppedEventsNotice {
   }
 }
 
-/**
- * Formats items as server-sent events (WHATWG HTML, 9.2). Each frame is created after the client has read the previous
- * frames.
- */
+/** Formats server-sent events (WHATWG HTML, 9.2), each after the client has read the previous frames. */
 export async function* createEventStream(items: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
   for await (const item of items) yield Buffer.from(item instanceof EventFrames ? item.text : formatFrame(item));
 }
@@ -62,10 +56,7 @@ export async function* streamItems<Item>(
 /** Maximum size of the backlog of one client, which is sufficient for some thousand requests. */
 const maxBacklogBytes = 2 ** 20;
 
-/**
- * Events that occurred while a client was busy, for events that no collection contains. The oldest event is dropped
- * first.
- */
+/** Events that occurred while a client was busy, and that no collection has. The oldest is dropped first. */
 export class EventBacklog<Item> {
   #log = new ByteBoundedLog<Item>(maxBacklogBytes);
 

@@ -38,17 +38,11 @@ export interface ListenerContext {
   readonly createCauseRow: CauseRowFactory;
   readonly report: (bug: EmulatorBugError) => void;
   readonly observe?: ResponseObserver | undefined;
-  /**
-   * Listeners for the disconnect of a client. `followers` are streams and long polls of the control plane, and `served`
-   * are all other handlers.
-   */
+  /** Called when a client disconnects. `followers` are streams and long polls of the control plane. */
   readonly disconnectListeners: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
 }
 
-/**
- * Routes that a listener currently serves. They change when the emulator has started and when another process becomes
- * the leader.
- */
+/** Routes of a listener. They change at the start and when another process becomes the leader. */
 export interface ServedRoutes {
   /** Undefined if the listener has no control plane. */
   readonly control: OperationTable | undefined;
@@ -82,10 +76,7 @@ export interface RequestOrigin {
 const noFindings: readonly RequestFinding[] = [];
 const noBytes = Buffer.alloc(0);
 
-/**
- * One request and its response, until it is recorded in the request log. Handlers use it as the request and as the
- * cause of its changes.
- */
+/** A request until it is logged. For handlers, it is the request and the cause of its changes. */
 export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly raw: IncomingMessage;
   readonly served: ServedRoutes;

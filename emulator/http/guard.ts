@@ -28,9 +28,7 @@ export function createForbiddenCheck({
   };
 }
 
-/**
- * Load balancers send probes without Host. Browsers, against which this check protects, always send it (RFC 9112, 3.2).
- */
+/** Load balancers send probes without Host. Browsers always send it (RFC 9112, 3.2). */
 const hasNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === "1.0" && headers.host === undefined;
 
@@ -61,25 +59,18 @@ function createHostGuard(
     headers.host !== undefined &&
     isAllowed(headers.host) &&
     (forwardedHost === undefined || isAllowed(forwardedHost)) &&
-    !isRepeated(rawHeaders);
+    rawHeaders.filter((name, i) => i % 2 === 0 && isHostHeader(name)).length < 2;
 }
 
 /** Node returns the first of several Host headers. A repeated header is never legitimate. */
-function isRepeated(rawHeaders: readonly string[]): boolean {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!;
-    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
-  }
-  return count > 1;
-}
+const isHostHeader = (name: string): boolean => name.length === 4 && name.toLowerCase() === "host";
 
 /** Sets the Host header to the host of an absolute target (RFC 9112, 3.2.2). */
 export function applyTargetAuthority({ url = "", headers, rawHeaders }: IncomingMessage): void {
   const authority = parseAuthority(url);
   if (authority === undefined) return;
   headers.host = authority;
-  const index = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
+  const index = rawHeaders.findIndex((name, i) => i % 2 === 0 && isHostHeader(name));
   if (index < 0) rawHeaders.push("host", authority);
   else rawHeaders[index + 1] = authority;
 }

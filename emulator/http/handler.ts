@@ -161,10 +161,7 @@ export interface RequestFault {
   readonly body?: unknown;
   /** Short description of the effect for the request log. */
   readonly effect?: string | undefined;
-  /**
-   * True if the operation runs, but the connection closes after half of its response. The headers announce the complete
-   * response.
-   */
+  /** True if the connection closes after half of the response. The headers announce all of it. */
   readonly truncated?: boolean | undefined;
 }
 
@@ -183,10 +180,7 @@ export type RequestFallback = (
   finding: FindingReporter,
 ) => Promise<Passthrough | undefined> | Passthrough | undefined;
 
-/**
- * Decides whether pages of an origin can read the responses of a path. Returns undefined if the path is not for pages
- * of other origins.
- */
+/** Decides whether pages of an origin can read a path. Undefined if the path is not for such pages. */
 export type OriginPredicate = (path: string, origin: string) => Promise<boolean> | undefined;
 
 type StoreCall = Pick<HandlerContext, "store"> & Pick<HandlerCall<never, unknown>, "request">;

@@ -42,10 +42,7 @@ export function setRequestHeader({ headers, rawHeaders }: IncomingMessage, name:
 export const removeHeaders = (rawHeaders: readonly string[], names: readonly string[]): string[] =>
   rawHeaders.filter((_, i) => !names.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
 
-/**
- * Returns the end-to-end fields of another server's message. `isRemoved` selects further fields to remove, by
- * lower-case name.
- */
+/** Returns the end-to-end fields of another server. `isRemoved` selects further fields by lower-case name. */
 export function filterEndToEndHeaders(
   rawHeaders: readonly string[],
   isRemoved: (name: string) => boolean = isEmulatorHeader,

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
 import { withTimeout } from "../../src/base/timing.ts";
+import { emulatorOptions } from "../../src/derive/emulator-options.ts";
+import type { EmulatorOptions } from "../published.d.ts";
 import { createCauseRowFactory } from "../store/causes.ts";
 import { type AppOptions, createApp } from "./app.ts";
 import { type BoundOperation, bindPart } from "./bind.ts";
@@ -15,33 +17,25 @@ import {
   forwardToLeader,
   type LeaderListener,
 } from "./outgoing/forward-to-leader.ts";
-import { defaultUnreadResponseTimeoutMs, sendResponse } from "./respond.ts";
+import { sendResponse } from "./respond.ts";
 import { OperationTable } from "./routing/operation-table.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
 /** Default maximum time for pending requests when the listener closes. */
 const defaultCloseGraceMs = 1_000;
 
-/**
- * Default maximum time that a request waits until this process is confirmed as the leader. The request is rejected
- * after this time.
- */
+/** Default time after which a request is rejected if this process is not confirmed as the leader. */
 const defaultAssuranceMs = 5_000;
 const localPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
 /** Interval at which a handover checks for pending requests. */
 const handoverCheckIntervalMs = 5;
 
-interface HttpSettings {
+interface HttpSettings extends Pick<EmulatorOptions, "unreadResponseTimeoutMs"> {
   /** Names of the relaxed checks that are turned off (`--strict`). */
   readonly strict: ReadonlySet<string>;
   /** True if both spellings of a path are served, instead of a redirect. */
   readonly lenientSlashes: boolean;
-  /**
-   * Maximum wall-clock time for which a client may leave its response unread (default:
-   * `defaultUnreadResponseTimeoutMs`).
-   */
-  readonly unreadResponseTimeoutMs?: number;
 }
 
 export interface ListenerOptions
@@ -81,10 +75,7 @@ export interface StandbyBehavior {
 
 export type Listener = ReturnType<typeof createListener>;
 
-/**
- * Creates a server that is neither bound nor open. It is bound before it has routes, because the routes contain its
- * URL, and it returns 503 until it is opened.
- */
+/** Creates an unbound server, which responds 503 until it is opened with routes, because they contain its URL. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions) {
   const { wall, name, settings, isShared } = options;
   const limits = options.bodyTimeouts ?? defaultBodyReadTimeouts;
@@ -141,7 +132,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     bodies,
     disconnectListeners,
     headTimeoutMs: limits.headTimeoutMs,
-    unreadTimeoutMs: settings.unreadResponseTimeoutMs ?? defaultUnreadResponseTimeoutMs,
+    unreadTimeoutMs: settings.unreadResponseTimeoutMs ?? emulatorOptions.unreadResponseTimeoutMs.default,
     createCauseRow: options.createCauseRow ?? createCauseRowFactory(options),
     proxies: new TrustedProxies(options.trustedProxies ?? []),
     report: options.report ?? (() => {}),
@@ -193,9 +184,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       key = leaderKey;
       standby = undefined;
     },
-    /**
-     * Rejects new requests, because another process will serve them. Resolves when earlier requests have a response.
-     */
+    /** Rejects new requests, which another process will serve. Resolves when earlier ones have a response. */
     async handOver(): Promise<void> {
       state = "hands over";
       notifyAll(disconnectListeners.followers);

@@ -112,15 +112,10 @@ const strictPolicy: PagePolicy & Record<string, string | null> = {
   "frame-ancestors": "'none'",
 };
 
-/**
- * Policy for a page that has no controls or whose URL authorizes all its actions. A site that embeds such a page could
- * also send the request itself.
- */
+/** Policy for a page without controls or whose URL authorizes all its actions, so that embedding adds no risk. */
 export const allowFraming: PagePolicy = { "frame-ancestors": null };
 
-/**
- * Policy for a form that ends at a page of another site, because Chromium checks each redirect against `form-action`.
- */
+/** For a form that ends at another site, because Chromium checks redirects against `form-action`. */
 export const allowExternalFormAction: PagePolicy = { "form-action": null };
 
 export interface HtmlPage {

@@ -59,6 +59,15 @@ export class Passthrough {
   }
 }
 
+type Headers = Readonly<Record<string, string>>;
+
+/** Creates a response in place of that of another server. */
+export const createPassthrough = (status: number, headers: Headers, body: string): Passthrough =>
+  new Passthrough(status, Object.entries(headers).flat(), Buffer.from(body));
+
+export const createJsonPassthrough = (status: number, body: unknown, headers: Headers = {}): Passthrough =>
+  createPassthrough(status, { "content-type": "application/json", ...headers }, JSON.stringify(body));
+
 /** Finished frames of an event stream with IDs or comments, for code that resumes streams. */
 export class EventFrames {
   readonly text: string;
@@ -80,10 +89,7 @@ export interface HttpResponse {
   readonly failure?: FailureCode;
 }
 
-/**
- * Changes a response to match the observed service. Returns undefined if nothing changes. `finding` reports the applied
- * observations.
- */
+/** Changes a response as observed, if necessary. `finding` reports the applied observations. */
 export type ResponseObserver = (
   operation: Operation,
   response: HttpResponse,
@@ -102,16 +108,18 @@ export const createJsonResponse = (
   body: JSON.stringify(document),
 });
 
-/** An error that is the same for every operation. The control plane formats it differently. */
 interface HttpError {
   readonly status: number;
   readonly code: string;
   readonly message: string;
+  /** JSON omits a hint that is undefined. Only the control plane has hints. */
+  readonly hint?: string | undefined;
   readonly headers?: readonly string[];
 }
 
-export const createErrorResponse = (isControl: boolean, { status, code, message, headers }: HttpError): HttpResponse =>
-  createJsonResponse(status, isControl ? { error: { code, message } } : { detail: message }, headers);
+/** Creates an error that is the same for every operation. The control plane formats it differently. */
+export const createErrorResponse = (isControl: boolean, { status, headers, ...error }: HttpError): HttpResponse =>
+  createJsonResponse(status, isControl ? { error } : { detail: error.message }, headers);
 
 export const createForbiddenResponse = (isControl: boolean, message: string): HttpResponse =>
   createErrorResponse(isControl, { status: 403, code: "forbidden", message });
@@ -125,10 +133,7 @@ export const createRequestTimeoutResponse = (isControl: boolean): HttpResponse =
     headers: ["connection", "close"],
   });
 
-/**
- * Creates the response to a request whose state was replaced. Nothing was stored, and a retry applies to the current
- * state.
- */
+/** The state was replaced, and nothing was stored. A retry applies to the current state. */
 export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
   createErrorResponse(isControl, {
     status: 503,

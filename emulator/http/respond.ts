@@ -2,7 +2,6 @@ import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { FastifyReply, onSendHookHandler } from "fastify";
 import { waitForNextTurn } from "../../src/base/timing.ts";
-import { emulatorOptions } from "../../src/derive/emulator-options.ts";
 import { applyCorsHeaders } from "./guard.ts";
 import { removeHeaders } from "./hop-by-hop.ts";
 import type { HttpResponse } from "./reply.ts";
@@ -13,9 +12,6 @@ declare module "fastify" {
     response: HttpResponse | undefined;
   }
 }
-
-/** Default maximum time for which a client may leave its response unread. */
-export const defaultUnreadResponseTimeoutMs = emulatorOptions.unreadResponseTimeoutMs.default;
 
 /** Header that prevents browsers from interpreting unauthenticated uploads and requests as a page of the emulator. */
 export const noSniffHeader = ["x-content-type-options", "nosniff"] as const;

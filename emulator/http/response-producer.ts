@@ -6,9 +6,7 @@ import { createEventStream } from "./event-stream.ts";
 import { filterEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
 import { HandlerReply, type HttpResponse, type JsonPieces, jsonHeaders, Passthrough } from "./reply.ts";
 
-/**
- * Converts the result of a handler to a response. Throws EmulatorBugError if the result does not match the declaration.
- */
+/** Throws EmulatorBugError if the result of a handler does not match the declaration. */
 export type ResponseProducer = (result: unknown) => HttpResponse;
 
 type ResponseWriter = (body: unknown) => Pick<HttpResponse, "headers" | "body">;
@@ -23,24 +21,21 @@ export function createResponseProducer({ id, responses }: Operation): ResponsePr
   const allowsPassthrough = declaredResponses.some(([, { kind }]) => kind === "passthrough");
 
   return (result) => {
-    if (result instanceof HandlerReply) {
-      const write = writers.get(result.status);
-      if (!write) throw new EmulatorBugError(`Status ${result.status} is not declared`, { operation: id });
-      const content = write(result.body);
-      return { status: result.status, headers: mergeHeaders(content.headers, result.headers), body: content.body };
-    }
     if (result instanceof Passthrough) {
       if (!allowsPassthrough)
         throw new EmulatorBugError("Responses of other servers are not declared", { operation: id });
       return toPassthroughResponse(result);
     }
-    if (onlyStatus === undefined) {
+    const isReply = result instanceof HandlerReply;
+    const status = isReply ? result.status : onlyStatus;
+    if (status === undefined)
       throw new EmulatorBugError("Several statuses are declared: the handler must choose with reply()", {
         operation: id,
       });
-    }
-    const { headers, body } = writers.get(onlyStatus)!(result);
-    return { status: onlyStatus, headers, body };
+    const write = writers.get(status);
+    if (!write) throw new EmulatorBugError(`Status ${status} is not declared`, { operation: id });
+    const { headers, body } = write(isReply ? result.body : result);
+    return { status, headers: isReply ? mergeHeaders(headers, result.headers) : headers, body };
   };
 }
 

@@ -32,16 +32,9 @@ class InvalidInputError extends StacklessError {
   }
 }
 
-type MutableCall = {
-  -readonly [Name in keyof HandlerCall<FailureCode, unknown>]: HandlerCall<FailureCode, unknown>[Name];
-};
-
 const emptyFields = Object.freeze({});
 
-/**
- * Runs the checks of the service and the handler of the operation, and returns the response. `toErrorResponse` handles
- * errors.
- */
+/** Runs the checks of the service and the handler. `toErrorResponse` handles errors. */
 export async function serveRequest(exchange: HttpExchange, { bound, params }: OperationMatch): Promise<HttpResponse> {
   const { operation, context, callContext, handler } = bound;
   const steps = bound.getSteps(operation);
@@ -59,8 +52,7 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
       else {
         if (hasBody(raw)) exchange.body = await bodies.collect(raw, steps.maxBodyBytes);
         if (steps.decode) {
-          const result = steps.decode(exchange.body, raw.headers["content-type"], reportFinding);
-          decodedBody = result instanceof Promise ? await result : result;
+          decodedBody = steps.decode(exchange.body, raw.headers["content-type"], reportFinding);
         } else input.body = exchange.body;
       }
     } else {
@@ -73,19 +65,13 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
   // The text can be released while the handler waits.
   decodedBody = undefined;
   // The shared context is the prototype, because copying it for each request is slow.
-  const call: MutableCall = Object.create(callContext);
-  call.request = exchange;
-  call.caller = caller;
-  call.fail = fail;
-  call.finding = reportFinding;
-  const result = handler(input as never, call as never);
+  const call = Object.create(callContext);
+  const request: HandlerCall<FailureCode, unknown> = { request: exchange, caller, fail, finding: reportFinding };
+  const result = handler(input as never, Object.assign(call, request) as never);
   return steps.produce(result instanceof Promise ? await result : result);
 }
 
-/**
- * Rejects a request with an undeclared method if the service checks credentials first. An unauthenticated client
- * therefore cannot detect which methods exist.
- */
+/** Rejects an undeclared method if credentials are checked first, so that clients without them detect no methods. */
 export async function rejectUnauthenticated(
   { operation, context, authenticate }: BoundOperation,
   exchange: HttpExchange,
@@ -115,10 +101,7 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
 const isDeclaredFailure = ({ failures, service }: Operation, code: FailureCode): boolean =>
   failures.includes(code) || service.failures.includes(code);
 
-/**
- * Returns the response to a request of which nothing was stored, because the disk rejected the write or another state
- * replaced the current state.
- */
+/** Nothing was stored: the disk rejected the write, or another state replaced the current one. */
 function toStoreErrorResponse(
   error: unknown,
   { dialect, usesControlFormat, reportFinding }: HttpExchange,

@@ -92,10 +92,7 @@ export function isAddressRange(text: string): boolean {
   }
 }
 
-/**
- * Returns whether a program of this machine sends its own request: over loopback, with a loopback name, and not as a
- * proxy.
- */
+/** Returns whether a program of this machine sent the request over loopback and not as a proxy. */
 export function isDirectLoopbackRequest({
   remoteAddress,
   origin,

@@ -10,10 +10,7 @@ import { listMethods } from "./routing/operation-table.ts";
 import { isCatchAll } from "./routing/routes.ts";
 import { rejectUnauthenticated, serveRequest } from "./serve.ts";
 
-/**
- * Returns the response to a request that matches no operation, because its path or method is wrong or a parameter is
- * empty. A response with a specific hint has priority over 405 and 404.
- */
+/** Responds to a request that matches no operation. A specific hint has priority over 405 and 404. */
 export async function respondUnmatched(exchange: HttpExchange): Promise<HttpResponse> {
   const [firstOperation] = exchange.atPath;
   const hintResponse =
@@ -92,16 +89,10 @@ function createNotFoundResponse({ method, parsedTarget, operations, dialect }: H
 }
 
 const maxSuggestionDistance = 0.5;
-/**
- * Maximum length of a compared segment. A longer segment has more than twice the length of the longest declared
- * segment.
- */
+/** A longer segment has more than twice the length of the longest declared segment. */
 const maxSegmentLength = 100;
 
-/**
- * Suggests an operation for a request with an unknown path. Returns undefined if no path is similar. Paths are compared
- * segment by segment, and a name in braces matches any segment.
- */
+/** Suggests an operation with a similar path, if any. Segments are compared, and a name in braces matches any. */
 export function suggestOperation(
   method: string,
   path: string,

@@ -5,17 +5,11 @@ import { readConnectedApps } from "../domain/apps.ts";
 import type { AuthenticationCall, Authenticator, Authenticators } from "../http/handler.ts";
 import type { CallingCluster, RouterCall, RouterContext } from "./context.ts";
 
-/**
- * Authenticates a cluster by its key in x-cluster-key (DECISIONS.md, R6). The handler checks whether the key belongs to
- * the required cluster.
- */
+/** The handler checks whether the key belongs to the required cluster (DECISIONS.md, R6). */
 const authenticateCluster: Authenticator<RouterContext, CallingCluster> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"], call);
 
-/**
- * Authenticates a cluster by its key in x-cluster-key or in a bearer token, which chat_a team operations also accept.
- * Other schemes of `authorization` are ignored.
- */
+/** Team operations of chat_a also accept the key as a bearer token. Other schemes are ignored. */
 const authenticateClusterOrBearer: Authenticator<RouterContext, CallingCluster> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call);
 

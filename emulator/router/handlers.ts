@@ -36,10 +36,7 @@ export const routerHandlers = {
   ...catchAllHandlers,
 } satisfies Required<RouterHandlers>;
 
-/**
- * Releases the claims of a process that has stopped, because it cannot finish its requests to clusters (DECISIONS.md,
- * E4).
- */
+/** A process that has stopped cannot finish its requests to clusters (DECISIONS.md, E4). */
 export async function releaseClaims(store: Store): Promise<void> {
   const claimedSlice = { by: "claimed", equals: 1 } as const;
   const count = await store.read(

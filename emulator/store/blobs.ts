@@ -47,9 +47,7 @@ export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) 
   };
 }
 
-/**
- * Stores content from outside. Errors of the content stay unchanged. All other errors become the result of `toFailure`.
- */
+/** Stores content from outside. Only errors of the content stay unchanged. Others become the result of `toFailure`. */
 export async function storeContent<T>(
   content: AsyncIterable<Uint8Array>,
   store: (content: AsyncIterable<Uint8Array>) => Promise<T>,
@@ -75,14 +73,9 @@ export async function storeContent<T>(
  * distinguish them.
  */
 export interface SnapshotStore {
-  /**
-   * Resolves when the document is durable and has replaced the previous document of that name. If the stream fails, the
-   * previous document stays.
-   */
+  /** Resolves when the document is durable and replaces the one of that name, which stays if the stream fails. */
   put(name: string, document: AsyncIterable<Uint8Array>): Promise<void>;
-  /**
-   * Resolves with the document in blocks that end at the end of a line. Resolves with undefined if the name is unknown.
-   */
+  /** Resolves with blocks that end at the end of a line, or with undefined for an unknown name. */
   open(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Lists the documents, sorted by name. */
   list(): Promise<readonly StoredSnapshot[]>;

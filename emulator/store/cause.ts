@@ -26,9 +26,6 @@ export interface Cause {
   readonly before?: Cause | undefined;
   /** Returns true if it belongs to a replaced state. Its changes to another state are rejected. */
   isStateReplaced?(): boolean;
-  /**
-   * Creates its row with its first effect. `before` is the row of the previous cause, if that is stored. This function
-   * is omitted if the row already exists.
-   */
+  /** Creates its row with its first effect, from the stored row of the previous cause. Omitted if the row exists. */
   createRow?(before: CauseRow | undefined): CauseRow;
 }

@@ -16,10 +16,7 @@ export const causes = defineRows<CauseRow, "before" | "moved_by">({
   },
 });
 
-/**
- * The maximum number of stored causes, because every request can create one. Beyond this number, the oldest causes are
- * dropped in batches of `causeEvictionBatch`.
- */
+/** Maximum number of stored causes. The oldest of more are dropped in batches of `causeEvictionBatch`. */
 export const maxCauses = 20_000;
 export const causeEvictionBatch = 1_000;
 

@@ -21,10 +21,7 @@ interface Versioned {
    * of a field, that makes existing rows invalid.
    */
   readonly version?: number;
-  /**
-   * A migration for each version except the first: `migrate[0]` upgrades a row from version 1 to version 2. The key
-   * must not change.
-   */
+  /** `migrate[0]` upgrades a row from version 1 to version 2, and so on. The key must not change. */
   readonly migrate?: readonly Migration[];
 }
 
@@ -144,10 +141,7 @@ export interface RowChange {
   readonly after: object | undefined;
 }
 
-/**
- * Durable changes of rows, in order. `replaced`: another state has replaced this one. `writable`: the store can be
- * written again after a failure.
- */
+/** Durable changes in order, or: `replaced` by another state, `writable` again after a failure. */
 export type StoreChange = readonly RowChange[] | "replaced" | "writable";
 
 /** Members at the top of a document, for readers other than the store. */
@@ -234,17 +228,11 @@ export interface Store {
   readContents(): Promise<ConsistentContents>;
   /** Creates an empty store that is not durable, for a state that is to replace this one. */
   createEmptyStore(): Store;
-  /**
-   * Loads a checksummed document (`file/checksummed-document.ts`) into a separate store. Fails with StateFormatError if
-   * it is damaged, of another version, or not a state.
-   */
+  /** Loads a checksummed document into a separate store. Fails with StateFormatError if it is not a valid state. */
   load(document: AsyncIterable<Uint8Array>): Promise<LoadedState>;
   /** Creates a separate store from an exported document. Throws StateFormatError if the document is not a state. */
   parseDocument(document: unknown): Store;
-  /**
-   * Durably replaces the state with the state of a separate store, all or nothing. That store must not be used
-   * afterwards.
-   */
+  /** Durably replaces the state with that of a store, all or nothing. That store must not be used afterwards. */
   takeOver(nextStore: Store, hooks?: TakeoverHooks): Promise<void>;
   /**
    * Resolves when all earlier commits are durable. It does not wait for open transactions. Fails with StoreFailedError
@@ -297,9 +285,7 @@ export class StoreChangedError extends StoreFailedError {}
 export const toLogFailure = (reason: string, cause: unknown): StoreFailedError =>
   cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause });
 
-/**
- * This machine cannot use the state, for example because it lacks space or permissions. The message names the remedy.
- */
+/** This machine cannot use the state, for lack of space or permissions. The message names the remedy. */
 export class StateAccessError extends Error {
   override readonly name = "StateAccessError";
   /** `forbidden` if permissions are missing, `temporary` if a retry may succeed. Undefined if neither applies. */

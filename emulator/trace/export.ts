@@ -24,10 +24,7 @@ import { gatherTraceNodes } from "./gather.ts";
 import { PendingResponses, type RequestOutcome } from "./pending-responses.ts";
 import { buildTrace, toShownNode } from "./tree.ts";
 
-/**
- * Sizes of the queue and of a batch, with the defaults of the standard (OTEL_BSP_MAX_QUEUE_SIZE,
- * OTEL_BSP_MAX_EXPORT_BATCH_SIZE).
- */
+/** Queue and batch have the standard's defaults (OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE). */
 const maxQueuedSpans = 2_048;
 const maxBatchSpans = 512;
 /** Time for which spans are collected before a batch is sent. */
@@ -36,15 +33,6 @@ const batchDelayMs = 200;
 const retryDelaysMs = [1_000, 2_000, 4_000, 8_000, 16_000];
 /** Maximum time for which the shutdown of the emulator waits for the remaining spans. */
 const maxShutdownMs = 2_000;
-
-interface SpanExportStats {
-  readonly sent: number;
-  readonly waiting: number;
-  /** Number of spans that did not fit into the queue, or could not be sent. */
-  readonly dropped: number;
-  /** Reason for the failure of the last POST, in a word. Null if the POST succeeded. */
-  readonly error: string | null;
-}
 
 interface ExporterOptions {
   readonly store: Store;
@@ -79,7 +67,9 @@ export class TraceExporter {
   #wake = () => {};
   #inFlight = 0;
   #sent = 0;
+  /** Number of spans that did not fit into the queue, or could not be sent. */
   #dropped = 0;
+  /** Reason for the failure of the last POST, in a word. Null if the POST succeeded. */
   #error: string | null = null;
 
   constructor(options: ExporterOptions) {
@@ -93,9 +83,9 @@ export class TraceExporter {
     this.#loop = this.#run();
   }
 
-  get amount(): SpanExportStats {
-    const waitingCount = this.#waitingCount + this.#inFlight;
-    return { sent: this.#sent, waiting: waitingCount, dropped: this.#dropped, error: this.#error };
+  get amount() {
+    const waiting = this.#waitingCount + this.#inFlight;
+    return { sent: this.#sent, waiting, dropped: this.#dropped, error: this.#error };
   }
 
   /** Sends the remaining spans, for at most two seconds, or until `closeSignal` is aborted. */
@@ -204,10 +194,7 @@ export class TraceExporter {
   }
 }
 
-/**
- * Returns the name of a new row that is exported. A delivery is written again with each attempt and each postponement,
- * so only its first write counts.
- */
+/** Only new rows are exported. A delivery is written again with each attempt and postponement. */
 function getRowName({ collection, before, after }: RowChange): string | undefined {
   if (after === undefined || before !== undefined) return undefined;
   switch (collection) {

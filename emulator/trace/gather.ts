@@ -10,7 +10,7 @@ import {
   type Delivery,
   type DeliveryAttempt,
   deliveries,
-  listAttemptKeys,
+  listAttempts,
   type WebhookEvent,
   webhookEvents,
 } from "../webhooks/deliveries.ts";
@@ -35,34 +35,29 @@ export interface TraceRows {
 const maxTraceRows = 10_000;
 const maxDeliveriesPerWebhook = 100;
 
-/**
- * Reads the rows of a trace: the requested row, its causes, and its effects. Returns undefined if nothing is stored.
- */
+/** Reads the requested row, its causes and its effects. Returns undefined if nothing is stored. */
 export async function gatherTrace(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
   const gatherer = new TraceGatherer(view);
   await gatherer.begin(ref);
   return gatherer.findRows();
 }
 
-/**
- * Reads the rows of the named nodes, with their causes and without their effects. Returns undefined if none of them is
- * stored.
- */
+/** Reads the named nodes and their causes. Returns undefined if none of them is stored. */
 export async function gatherTraceNodes(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
   const gatherer = new TraceGatherer(view);
   for (const name of names) await gatherer.addNamed(name);
   return gatherer.findRows();
 }
 
-/** Matches the contract in a request's path, by either ID (DECISIONS.md, C12). */
-const contractPathPattern = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
+/** Matches the number of the contract in a request's path, by either ID (DECISIONS.md, C12). */
+const contractPathPattern = /\/contracts\/(?:[TH]-)?(\d{1,15})(?:[/? ]|$)/;
 
 /** Returns the only contract that is named by these causes or that their events concern. Undefined if there is none. */
 export async function findContractOfCauses(view: View, rows: readonly CauseRow[]): Promise<string | undefined> {
   const found = new Set<number>();
   for (const { id, what } of rows) {
     const [, named] = contractPathPattern.exec(what) ?? [];
-    if (named !== undefined) found.add(Number(named.replace(/^[TH]-/, "")));
+    if (named !== undefined) found.add(Number(named));
     const events = await view.list(webhookEvents, { by: "cause", equals: id, limit: maxDeliveriesPerWebhook });
     for (const { contract_id } of events) if (contract_id !== null) found.add(contract_id);
   }
@@ -84,10 +79,7 @@ const attemptPattern = /^attempt:([1-9]\d{0,14})\.[1-9]\d{0,14}$/;
 const contractPattern = /^[TH]-([1-9]\d{0,14})$/;
 const tracePattern = /^(?!0{32})[0-9a-f]{32}$/;
 
-/**
- * Parses a name such as `request:12`, `T-1` or `delivery:3`, or a W3C trace ID in either case. Returns undefined for
- * all other inputs.
- */
+/** Parses `request:12`, `T-1`, `delivery:3` and other names, or a W3C trace ID, in either case. */
 export function parseTraceRef(input: string): TraceRef | undefined {
   const lower = input.toLowerCase();
   const text = /^[th]-/.test(lower) ? lower.toUpperCase() : lower;
@@ -211,8 +203,7 @@ class TraceGatherer {
     }
     // Some changes of a contract are not activities.
     for (const row of await this.#view.list(causes)) {
-      const [, contractId] = contractPathPattern.exec(row.what) ?? [];
-      if (contractId === composite || contractId === String(id)) await this.#addCause(row.id);
+      if (Number(contractPathPattern.exec(row.what)?.[1]) === id) await this.#addCause(row.id);
     }
     for (const cause of [...this.#causes.keys()]) await this.#addEffects(cause, id);
     await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: toContractKey(id) }));
@@ -299,9 +290,6 @@ class TraceGatherer {
   }
 }
 
-const listAttempts = async (view: View, row: Delivery): Promise<readonly DeliveryAttempt[]> =>
-  (await view.getAll(attempts, listAttemptKeys(row), (key) => key)).filter((attempt) => attempt !== undefined);
-
 const minuteMs = 60_000;
 
 const formatSpan = (ms: number): string => (ms % minuteMs === 0 ? `${ms / minuteMs} min` : `${ms / 1_000} s`);
@@ -335,10 +323,7 @@ export function explainDelivery({ webhook_id, activity, outcome }: Delivery, web
   return `${mismatch}, but its address is not allowed${hint}`;
 }
 
-/**
- * Describes an attempt, such as `retry 3, 20 min after 503`. `attempts` contains the known attempts of its delivery, in
- * order.
- */
+/** Formats `retry 3, 20 min after 503`. `attempts` are those of its delivery, in order. */
 export function explainAttempt(attempt: DeliveryAttempt, attempts: readonly DeliveryAttempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
   if (resend) return `resent by ${cause ?? "a user"}${describeFault(fault)}`;

@@ -13,10 +13,7 @@ export class PendingResponses {
   /** The number up to which outcomes are forgotten. Those requests are complete. */
   #lastForgotten: number;
 
-  /**
-   * Publishes each pending request with its response. At the end, the remaining requests are published without a
-   * response.
-   */
+  /** At the end, the remaining requests are published without a response. */
   constructor(log: RequestLog, onFinished: (name: string, outcome: RequestOutcome | undefined) => void) {
     this.#onFinished = onFinished;
     this.#lastForgotten = log.lastNumber;
@@ -29,10 +26,7 @@ export class PendingResponses {
     return this.#pendingNames.size;
   }
 
-  /**
-   * Returns false if the name is not a request, or if its response is already known. The caller can then publish it
-   * immediately.
-   */
+  /** Returns false if the name is not a request, or if its response is no longer awaited. */
   wait(name: string): boolean {
     const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
     const outcome = this.#outcomes.get(number);

@@ -8,7 +8,6 @@ import type { CauseRow } from "../store/cause.ts";
 import {
   type Delivery,
   type DeliveryAttempt,
-  type DeliveryOutcome,
   getEventTrace,
   getStatusText,
   toAttemptName,
@@ -36,7 +35,7 @@ interface TreeOptions {
 }
 
 /** Builds the tree of events and causes from rows. The same rows give the same tree, also after a restart. */
-export function buildTrace(rows: TraceRows, { traceId, describeJob, findOutcome }: TreeOptions): Trace {
+export function buildTrace(rows: TraceRows, { traceId, describeJob, findOutcome }: TreeOptions) {
   const builder = new NodeBuilder(rows, findOutcome);
   const allNodes = [
     ...[...rows.causes.values()].map((row) => builder.createCauseNode(row)),
@@ -219,52 +218,19 @@ function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   return sortedNodes;
 }
 
-const compareByTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || compareByNumber(a.id, b.id);
-
 /** `attempt:3.2` comes before `attempt:3.10`. Other names stay in order if they have no number. */
-function compareByNumber(a: string, b: string): number {
-  return parseNumber(a) - parseNumber(b);
-}
+const compareByTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || parseNumber(a.id) - parseNumber(b.id);
+
 const parseNumber = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));
 
-/** An event with its cause. Times are in milliseconds. */
-interface TraceNode {
-  readonly id: string;
-  readonly kind: "request" | "advance" | "timer" | "event" | "delivery" | "attempt";
-  /** ID of the node from which it follows. Null for a root, or if the cause is not stored. */
-  readonly parent: string | null;
-  /** W3C trace ID, span ID, and parent span ID, which can be the client's. */
-  readonly trace: string;
-  readonly span: string;
-  readonly parent_span: string | null;
-  /** Virtual milliseconds. */
-  readonly at: number;
-  readonly wall_at: number | null;
-  readonly duration_ms: number | null;
-  readonly what: string;
-  readonly because: string;
-  readonly moved_by: string | null;
-  readonly fault: string | null;
-  readonly contract: string | null;
-  readonly webhook_id: number | null;
-  readonly outcome: DeliveryOutcome | null;
-  readonly status_text: string | null;
-  /** Cause that disabled the webhook. Kept separate from `because`, which is already set when the delivery starts. */
-  readonly disabled_by: string | null;
-  readonly status: number | null;
-  readonly error: string | null;
-}
+/** An event with its cause. `at` is in virtual milliseconds, and `wall_at` in wall-clock milliseconds. */
+type TraceNode = Omit<ShownNode, "at" | "wall_at"> & { readonly at: number; readonly wall_at: number | null };
 
 interface PlannedEntry {
   readonly parent: string;
   readonly due: number;
   readonly what: string;
   readonly because: string;
-}
-
-interface Trace {
-  readonly nodes: readonly TraceNode[];
-  readonly planned: readonly PlannedEntry[];
 }
 
 export const toShownNode = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({

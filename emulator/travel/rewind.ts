@@ -143,7 +143,8 @@ class RewindSearch {
   readonly #target: RewindTarget;
   readonly #causes: CauseMap;
   readonly #endsByCause = new Map<string, HistoryEnd>();
-  readonly #steps: LastNumbers;
+  /** Requests and clock advances, which users count as steps, with the highest number first. */
+  readonly #steps: { readonly cause: string; readonly number: number }[] = [];
   #oldestLine: HistoryLine | undefined;
   /** The oldest commit after the target, if the target is a time. */
   #oldestAfterTarget: HistoryLine | undefined;
@@ -152,11 +153,16 @@ class RewindSearch {
   constructor(target: RewindTarget, causes: CauseMap) {
     this.#target = target;
     this.#causes = causes;
-    this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
   }
 
   get stepsHint(): number | undefined {
-    return "steps" in this.#target ? this.#steps.size : undefined;
+    return "steps" in this.#target ? this.#steps.length : undefined;
+  }
+
+  /** The cause before which the point lies. Undefined until enough steps are found. */
+  get #before(): string | undefined {
+    if ("steps" in this.#target) return this.#steps[this.#target.steps - 1]?.cause;
+    return "before" in this.#target ? this.#target.before : undefined;
   }
 
   /** Returns false if older commits are not needed. */
@@ -170,10 +176,7 @@ class RewindSearch {
     return true;
   }
 
-  /**
-   * Returns undefined if the point is beyond the stored history. `reach` is the start of the history, if all of it was
-   * read.
-   */
+  /** Undefined if it is beyond the history. `reach` is the start of the history, if all of it was read. */
   findPoint(reach: HistoryStart | undefined): RewindPoint | undefined {
     if (this.#oldestLine) this.#oldestLine.before ??= reach;
     const target = this.#target;
@@ -181,7 +184,7 @@ class RewindSearch {
       this.#hasTime ||= reach?.at !== undefined && reach.at <= target.to;
       return this.#hasTime ? this.#buildPoint(this.#oldestAfterTarget, undefined, reach) : undefined;
     }
-    const before = "before" in target ? target.before : this.#steps.first;
+    const before = this.#before;
     if (before === undefined) return undefined;
     let first: HistoryLine | undefined;
     for (const { chain, oldest } of this.#endsByCause.values()) {
@@ -198,8 +201,7 @@ class RewindSearch {
       this.#hasTime = at <= target.to;
       return this.#hasTime;
     }
-    const before = "before" in target ? target.before : this.#steps.first;
-    const row = before === undefined ? undefined : this.#causes.get(before);
+    const row = this.#causes.get(this.#before ?? "");
     return row !== undefined && at < row.at;
   }
 
@@ -209,8 +211,15 @@ class RewindSearch {
     else {
       const chain = this.#findChain(cause);
       this.#endsByCause.set(cause, { chain, newest: line.commit.number, oldest: line });
-      this.#steps.add(findOrigin(chain));
+      this.#addStep(findOrigin(chain));
     }
+  }
+
+  #addStep(cause: string): void {
+    const number = parseCauseNumber(cause);
+    if (number === undefined) return;
+    const place = 1 + this.#steps.findLastIndex((step) => step.number >= number);
+    if (this.#steps[place - 1]?.number !== number) this.#steps.splice(place, 0, { cause, number });
   }
 
   #findChain(cause: string): CauseChain {
@@ -233,34 +242,5 @@ class RewindSearch {
     const all = first === undefined ? [] : [...this.#endsByCause.values()];
     const chains = all.filter(({ newest }) => newest >= first!.commit.number).map(({ chain }) => chain);
     return { first: first?.commit, chains, before, ids: first?.before?.ids, reach };
-  }
-}
-
-/** Collects the causes with the highest numbers, up to a count. Users count steps in these numbers. */
-class LastNumbers {
-  readonly #count: number;
-  #highest: { readonly cause: string; readonly number: number }[] = [];
-  readonly #causes = new Set<string>();
-  /** The cause with the lowest of these numbers. Undefined until the count is reached. */
-  first: string | undefined;
-
-  constructor(count: number) {
-    this.#count = count;
-  }
-
-  get size(): number {
-    return this.#causes.size;
-  }
-
-  add(cause: string): void {
-    const number = parseCauseNumber(cause);
-    if (this.#count === 0 || number === undefined || this.#causes.has(cause)) return;
-    this.#causes.add(cause);
-    if (this.first !== undefined && number < parseCauseNumber(this.first)!) return;
-    this.#highest.push({ cause, number });
-    if (this.#highest.length < this.#count) return;
-    this.#highest.sort((a, b) => b.number - a.number);
-    this.#highest.length = this.#count;
-    this.first = this.#highest.at(-1)!.cause;
   }
 }

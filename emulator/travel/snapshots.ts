@@ -18,7 +18,7 @@ import { causes, readLastRequestNumber } from "../store/causes.ts";
 import { addChecksum } from "../store/file/checksummed-document.ts";
 import { type Collection, type LoadedState, type Rows, StateFormatError, type Store } from "../store/port.ts";
 import { compareStates } from "./diff/compare.ts";
-import { type DiffReport, describeDiff } from "./diff/describe-diff.ts";
+import { describeDiff } from "./diff/describe-diff.ts";
 import { InvalidSnapshotError, replaceState, SnapshotExistsError, SnapshotNotFoundError } from "./replace-state.ts";
 import {
   describeSteps,
@@ -69,12 +69,6 @@ export interface RewindResult extends RestoreResult {
   readonly steps: readonly UndoneStep[];
 }
 
-export interface SnapshotDiff extends DiffReport {
-  readonly from: string;
-  /** Null for the current state. */
-  readonly to: string | null;
-}
-
 /** Matches the names of backups of the current state: `before-1`, `before-2`, … */
 const backupNamePattern = /^before-(\d+)$/i;
 /** Maximum number of backups. The newest backups stay. */
@@ -106,10 +100,7 @@ export class Snapshots {
     });
   }
 
-  /**
-   * Returns the document of a snapshot, which is not stored. It contains the state at the time when its first chunk is
-   * read.
-   */
+  /** Returns the document of a snapshot that is not stored: the state when its first chunk is read. */
   async exportPresent(name: string): Promise<AsyncIterable<Uint8Array>> {
     const { store, runner, clock, wall } = this.#context;
     // A running attempt would be repeated after each restore. A running clock almost always has one, so there is no
@@ -142,20 +133,19 @@ export class Snapshots {
     return this.#context.collections;
   }
 
-  /**
-   * Returns the differences to another snapshot, or to the current state. Fails with SnapshotNotFoundError and
-   * InvalidSnapshotError.
-   */
-  async diff(from: string, to: string | undefined): Promise<SnapshotDiff> {
+  /** Compares with the current state by default. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
+  async diff(from: string, to: string | undefined) {
     const { store, faults, runner } = this.#context;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
     const changes = await compareStates(before.store, after?.store ?? store, this.#comparedCollections);
-    const faultScripts = [
-      before.snapshotHead.beside.faults,
-      after?.snapshotHead.beside.faults ?? faults.toStored(),
-    ] as const;
-    return { from, to: to ?? null, ...describeDiff(changes, ...faultScripts, (kind) => runner.describeKind(kind)) };
+    const newFaults = after?.snapshotHead.beside.faults ?? faults.toStored();
+    const describeJob = (kind: string) => runner.describeKind(kind);
+    return {
+      from,
+      to: to ?? null,
+      ...describeDiff(changes, before.snapshotHead.beside.faults, newFaults, describeJob),
+    };
   }
 
   /** Control tokens are not compared, because a restore does not change them. */
@@ -169,12 +159,8 @@ export class Snapshots {
     const compared = this.#comparedCollections.filter((collection) => collection !== causes);
     const [otherCounts, ownCounts] = [await countEntries(otherStore, compared), await countEntries(store, compared)];
     if (otherCounts.join() !== ownCounts.join()) return false;
-    return describeDiff(
-      await compareStates(otherStore, store, compared),
-      beside.faults,
-      faults.toStored(),
-      () => undefined,
-    ).same;
+    const changes = await compareStates(otherStore, store, compared);
+    return describeDiff(changes, beside.faults, faults.toStored(), () => undefined).same;
   }
 
   /** Loads the complete state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
@@ -206,11 +192,7 @@ export class Snapshots {
         if (!row) throw new InvalidSnapshotError(name, "it has no clock");
         tx.put(clockState, this.#context.clock.createStateAt(snapshotHead.snapshot.at, row));
       });
-      return this.#restoreStore(
-        snapshotState,
-        snapshotHead.beside,
-        !(await this.#isSame(snapshotState, snapshotHead.beside)),
-      );
+      return this.#restoreUnlessSame(snapshotState, snapshotHead.beside);
     });
   }
 
@@ -219,9 +201,13 @@ export class Snapshots {
     return this.#runExclusive(async () => {
       const { faults, requestLog } = this.#context;
       const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(importedState));
-      const beside = { faults: faults.toStored(), ids: null, requests };
-      return this.#restoreStore(importedState, beside, !(await this.#isSame(importedState, beside)));
+      return this.#restoreUnlessSame(importedState, { faults: faults.toStored(), ids: null, requests });
     });
+  }
+
+  /** Saves the current state first, unless only time has changed. */
+  async #restoreUnlessSame(newStore: Store, beside: SnapshotHead["beside"]): Promise<RestoreResult> {
+    return this.#restoreStore(newStore, beside, !(await this.#isSame(newStore, beside)));
   }
 
   /**
@@ -268,10 +254,7 @@ export class Snapshots {
     return { ...restored, undone: undone.length, steps: undoneSteps };
   }
 
-  /**
-   * Replaces the current state. It is saved first, unless only time has changed. Old backups are only removed if a new
-   * backup was saved.
-   */
+  /** Saves the current state first, unless only time has changed. Only then, old backups are removed. */
   async #restoreStore(newStore: Store, beside: SnapshotHead["beside"], savesBackup = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#context;
     const idPosition = beside.ids ?? (await ids.startSequence(newStore));
@@ -380,10 +363,7 @@ const MemoryData = z.object({
 export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: MemoryData });
 export type SnapshotHead = z.infer<typeof SnapshotHead>;
 
-/**
- * Parses the metadata in the first lines of a document. Returns undefined if there is no metadata. Each field is on one
- * line.
- */
+/** The metadata is in the first lines of a document, if it has any. Each field is on one line. */
 function parseDescription(firstBlock: string): SnapshotDescription | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];
   return SnapshotDescription.safeParse(tryParseJson(line ?? "")).data;

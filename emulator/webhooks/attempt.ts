@@ -126,10 +126,7 @@ interface SignedMessage extends OutgoingMessage {
 
 const maxSignedEvents = 256;
 
-/**
- * Creates a function that signs each event once. The cache serves an event with a thousand webhooks and six attempts
- * each.
- */
+/** Creates a function that signs each event once, also for a thousand webhooks with six attempts each. */
 function createEventSigner(form: WebhookJsonForm, schemes: readonly WebhookScheme[]) {
   const cache = new Map<number, SignedMessage>();
   return (event: WebhookEvent, hmacKey: string): SignedMessage => {

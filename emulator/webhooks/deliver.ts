@@ -30,10 +30,7 @@ export interface DeliveryContext extends AttemptContext {
   readonly notifier?: DeliveryNotifier | undefined;
 }
 
-/**
- * Creates the handlers of attempts. The ref of an entry is the ID of its delivery. `resend` is outside the schedule
- * (DECISIONS.md, C18).
- */
+/** Creates the handlers of attempts (DECISIONS.md, C18). The ref of an entry is the ID of its delivery. */
 export function createDeliveryJobHandlers(context: DeliveryContext): {
   readonly deliver: JobHandler;
   readonly resend: JobHandler;

@@ -8,7 +8,7 @@ import { hash } from "../../src/base/hmac.ts";
 import { getWebhookForm, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import type { CauseRow } from "../store/cause.ts";
-import { defineNumberedRows, defineRows } from "../store/port.ts";
+import { defineNumberedRows, defineRows, type View } from "../store/port.ts";
 import { storedDeadline, storedTime } from "../store/stored-time.ts";
 
 /** One emitted activity. The event is serialized once, and all its deliveries refer to these bytes. */
@@ -143,6 +143,9 @@ const toAttemptKey = (deliveryId: number, number: number): string => `${delivery
 
 export const listAttemptKeys = ({ id, attempts }: Delivery): string[] =>
   Array.from({ length: attempts }, (_, index) => toAttemptKey(id, index + 1));
+
+export const listAttempts = async (view: View, delivery: Delivery): Promise<readonly DeliveryAttempt[]> =>
+  (await view.getAll(attempts, listAttemptKeys(delivery), (key) => key)).filter((attempt) => attempt !== undefined);
 
 /** Returns the name of an event in traces. The name is the ID of a cause, and span IDs are derived from it. */
 export const toEventName = (id: number): string => `event:${id}`;

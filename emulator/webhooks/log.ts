@@ -10,7 +10,7 @@ import {
   type DeliveryAttempt,
   deliveries,
   formatEventBody,
-  listAttemptKeys,
+  listAttempts,
   type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
@@ -33,7 +33,7 @@ export async function listDeliveries(
 ): Promise<{ readonly items: readonly LoggedDelivery[]; readonly total: number }> {
   const indexedFields = { contract_id: "contract", webhook_id: "webhook", outcome: "outcome" } as const;
   const { rows, total } = await listPage(view, deliveries, page, filter, indexedFields);
-  return { items: await withAttempts(view, rows), total };
+  return { items: await Promise.all(rows.map((row) => withAttempts(view, row))), total };
 }
 
 /** Returns a delivery with its attempts and the body that is sent. Returns undefined if the delivery does not exist. */
@@ -45,8 +45,11 @@ export async function showDelivery(
   const delivery = await view.get(deliveries, id);
   if (!delivery) return undefined;
   const event = await view.get(webhookEvents, delivery.event_id);
-  const [loggedDelivery] = await withAttempts(view, [delivery]);
-  return loggedDelivery && { ...loggedDelivery, requestBody: formatEventBody(event, form), headers: event?.headers };
+  return {
+    ...(await withAttempts(view, delivery)),
+    requestBody: formatEventBody(event, form),
+    headers: event?.headers,
+  };
 }
 
 /** Deletes the expired records. The request is not recorded as the cause, because a user cannot undo the deletion. */
@@ -137,10 +140,7 @@ export async function listLatestDeliveries(view: View, workspaceId: number, cont
   return latestDeliveries;
 }
 
-const withAttempts = (view: View, rows: readonly Delivery[]): Promise<LoggedDelivery[]> =>
-  Promise.all(
-    rows.map(async (delivery) => {
-      const attemptRows = await view.getAll(attempts, listAttemptKeys(delivery), (key) => key);
-      return { delivery, attempts: attemptRows.filter((attempt) => attempt !== undefined) };
-    }),
-  );
+const withAttempts = async (view: View, delivery: Delivery): Promise<LoggedDelivery> => ({
+  delivery,
+  attempts: await listAttempts(view, delivery),
+});

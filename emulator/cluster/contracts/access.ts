@@ -70,9 +70,7 @@ async function findProblems(view: View, { workspace }: AuthenticatedMember, item
   return problems.fields;
 }
 
-/**
- * Returns the member with the address. An unknown address is invited as a member, and the router gets the invite token.
- */
+/** An unknown address is invited as a member, and the router gets the invite token. */
 async function getMemberByEmail(tx: Transaction, context: ClusterCall, email: string): Promise<number> {
   const { workspace } = context.caller;
   const member = await findMemberByEmail(tx, workspace.id, email);

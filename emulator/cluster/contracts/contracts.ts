@@ -18,39 +18,24 @@ import { toCreatedContract, toPerformer } from "./records.ts";
 import { type Contract, type ContractSignatory, requireContract, requireContractNumber } from "./rows.ts";
 
 export const contractHandlers = {
-  "contracts.create": inTransaction(async (tx, { body }, { clock, settings, cluster, caller, fail, finding }) => {
-    const context = { clock, settings };
-    const performer = toPerformer(caller);
-    const { draft, changes } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
-    await emitCounterpartyChanges(tx, { clock, caller }, changes);
+  "contracts.create": inTransaction(async (tx, { body }, context) => {
+    const performer = toPerformer(context.caller);
+    const { draft, changes } = await draftFromTemplate(tx, context.caller, body, context.clock.now(), context);
+    await emitCounterpartyChanges(tx, context, changes);
     const contract = await createByTransition(tx, context, draft, "create-from-template", { performer });
-    const options = body.send_to_counterparty_config;
+    const options = { performer, addressees: getAddressees(body.send_to_counterparty_config) };
     // A missing signatory is the only reason why a new draft cannot be sent.
-    const reject = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
+    const reject = context.fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
     const row = body.workflow_config?.auto_send_to_counterparty
-      ? await transitionContract(
-          tx,
-          context,
-          contract,
-          "send",
-          { performer, addressees: getAddressees(options) },
-          reject,
-        )
+      ? await transitionContract(tx, context, contract, "send", options, reject)
       : contract;
-    return toCreatedContract(tx, { cluster }, row);
+    return toCreatedContract(tx, context, row);
   }),
 
-  "contracts.send": inTransaction(async (tx, { params, body }, { clock, settings, caller, fail }) => {
-    const row = await requireContract(tx, caller, params.composite_id, fail);
-    const performer = toPerformer(caller);
-    await transitionContract(
-      tx,
-      { clock, settings },
-      row,
-      "send",
-      { performer, addressees: getAddressees(body) },
-      fail,
-    );
+  "contracts.send": inTransaction(async (tx, { params, body }, context) => {
+    const row = await requireContract(tx, context.caller, params.composite_id, context.fail);
+    const options = { performer: toPerformer(context.caller), addressees: getAddressees(body) };
+    await transitionContract(tx, context, row, "send", options, context.fail);
     return {};
   }),
 

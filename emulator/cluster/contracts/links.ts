@@ -7,20 +7,8 @@ import { type Contract, formatCompositeId } from "./rows.ts";
 /** Returns the path of a contract's public page at its cluster (DECISIONS.md, C25). */
 export const buildContractPath = (contract: Contract): string => `/contracts/${formatCompositeId(contract)}`;
 
-/** Links to the page on which a person acts on a contract. The link is the credential (DECISIONS.md, C25). */
-interface RecipientLinks {
-  buildPath(email: string): string;
-  buildQuery(email: string): string;
-  isKey(email: string, key: string): boolean;
-  /** Creates a token that binds a form to the state that the page showed. */
-  createCsrfToken(email: string, pageState: string): string;
-}
-
-/**
- * The keys are derived, so that they survive restarts. The creation time distinguishes contracts with the same number,
- * before and after a reset.
- */
-export async function readRecipientLinks(view: View, contract: Contract): Promise<RecipientLinks> {
+/** Derived keys survive restarts. The creation time distinguishes contracts before and after a reset. */
+export async function readRecipientLinks(view: View, contract: Contract) {
   const { id, cluster_id, created_at } = contract;
   const cluster = await view.get(clusterRows, cluster_id);
   if (!cluster) throw new Error(`A contract refers to cluster ${cluster_id}, which does not exist`);
@@ -31,9 +19,11 @@ export async function readRecipientLinks(view: View, contract: Contract): Promis
     String(new URLSearchParams({ person: toAddressKey(email), key: createLinkKey(email) }));
   return {
     buildQuery,
-    buildPath: (email) => `${buildContractPath(contract)}?${buildQuery(email)}`,
-    isKey: (email, key) => isEqualInConstantTime(key, createLinkKey(email)),
-    createCsrfToken: (email, pageState) => createKey("form", toAddressKey(email), pageState),
+    /** The link to a person's page is the credential (DECISIONS.md, C25). */
+    buildPath: (email: string) => `${buildContractPath(contract)}?${buildQuery(email)}`,
+    isKey: (email: string, key: string) => isEqualInConstantTime(key, createLinkKey(email)),
+    /** Creates a token that binds a form to the state that the page showed. */
+    createCsrfToken: (email: string, pageState: string) => createKey("form", toAddressKey(email), pageState),
   };
 }
 

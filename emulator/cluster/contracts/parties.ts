@@ -19,18 +19,8 @@ import { type Contract, type ContractParty, contracts } from "./rows.ts";
 
 export type PartyInput = Omit<ContractParty, "counterparty_id">;
 
-export interface ResolvedParties {
-  readonly parties: readonly ContractParty[];
-  readonly changes: readonly CounterpartyChange[];
-}
-
 /** Creates unknown counterparties and adds new contacts, each once (DECISIONS.md, C8 to C10). */
-export async function resolveParties(
-  tx: Transaction,
-  inputs: readonly PartyInput[],
-  workspace: Workspace,
-  at: number,
-): Promise<ResolvedParties> {
+export async function resolveParties(tx: Transaction, inputs: readonly PartyInput[], workspace: Workspace, at: number) {
   const drafts = new Map<string, CounterpartyDraft>();
   const parties: ContractParty[] = [];
   for (const party of inputs) {
@@ -41,7 +31,7 @@ export async function resolveParties(
     if (poc) addContact(tx, draft, { name: formatFullName(poc), email: poc.email });
     parties.push({ ...party, counterparty_id: draft.row.id });
   }
-  const changes = [...drafts.values()].flatMap(({ row, isNew, addedContacts }) => {
+  const changes = [...drafts.values()].flatMap(({ row, isNew, addedContacts }): CounterpartyChange[] => {
     if (!isNew && addedContacts.length === 0) return [];
     const after = { ...row, contacts: [...row.contacts, ...addedContacts] };
     tx.put(counterparties, after);

@@ -82,10 +82,7 @@ export async function readContractFacts(view: View, row: Contract): Promise<Even
     counterparties: row.counterparties.map((party) => ({
       type: party.is_individual ? "Individual" : "Organization",
       ...(party.is_individual ? {} : { organization_name: party.name }),
-      ...(party.poc && {
-        poc_name: formatFullName(party.poc),
-        poc_email: party.poc.email,
-      }),
+      ...(party.poc && { poc_name: formatFullName(party.poc), poc_email: party.poc.email }),
       counterparty_id: party.counterparty_id,
     })),
     ...(row.external_metadata && { external_metadata: row.external_metadata }),
@@ -108,13 +105,8 @@ async function getPerson(view: View, userId: number): Promise<Performer> {
 }
 
 /** Returns the name of a contact. The last name is optional. */
-export const formatFullName = ({
-  first_name,
-  last_name,
-}: {
-  readonly first_name: string;
-  readonly last_name: string;
-}): string => `${first_name} ${last_name}`.trim();
+export const formatFullName = (poc: { readonly first_name: string; readonly last_name: string }): string =>
+  `${poc.first_name} ${poc.last_name}`.trim();
 
 /** Returns the party that must act next (DECISIONS.md, F9), or undefined if there is none. */
 export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | "BOTH" | undefined {
@@ -138,27 +130,24 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
 
 export const toPerformer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });
 
+interface ContractEventContext {
+  readonly clock: Clock;
+  readonly performer: Performer;
+  /** Virtual milliseconds (default: the present time). */
+  readonly at?: number;
+}
+
 /**
- * Emits an activity that does not change the status. `at` is in virtual milliseconds. `data` has the other keys of
- * `activity_data`. They are assumed, because no payload with them is public.
+ * Emits an activity that does not change the status. `data` has the other keys of `activity_data`. They are assumed,
+ * because no payload with them is public.
  */
 export async function emitContractEvent(
   tx: Transaction,
-  {
-    clock,
-    performer,
-    at = clock.now(),
-  }: { readonly clock: Clock; readonly performer: Performer; readonly at?: number },
+  { clock, performer: performed_by, at = clock.now() }: ContractEventContext,
   activity: Activity,
-  contract: Contract,
+  row: Contract,
   data: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  await emitEvent(tx, clock, {
-    workspace_id: contract.workspace_id,
-    activity,
-    at,
-    performed_by: performer,
-    contract: await readContractFacts(tx, contract),
-    data,
-  });
+  const contract = await readContractFacts(tx, row);
+  await emitEvent(tx, clock, { workspace_id: row.workspace_id, activity, at, performed_by, contract, data });
 }

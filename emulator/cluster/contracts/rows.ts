@@ -13,7 +13,6 @@ export const contractKinds = [
   "SIGN_CONTRACT",
   "EXECUTED_CONTRACT",
 ] as const;
-export type ContractKind = (typeof contractKinds)[number];
 
 /** A signatory with their status. Times are in virtual milliseconds. */
 export const ContractSignatory = z.strictObject({

@@ -76,15 +76,11 @@ export const counterpartyHandlers = {
 
 function toCounterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty> {
   const primary = row.addresses.find((address) => address.is_primary);
+  const { id, name, is_individual, status, custom_fields, brand_name } = row;
   return {
-    id: row.id,
-    name: row.name,
-    is_individual: row.is_individual,
+    ...{ id, name, is_individual, status, custom_fields, ...(brand_name !== null && { brand_name }) },
     contacts: row.contacts.map(({ id, name, email }) => ({ id, name, email })),
     ...(primary && { primary_address: toAddressRecord(primary) }),
-    status: row.status,
-    custom_fields: row.custom_fields,
-    ...(row.brand_name !== null && { brand_name: row.brand_name }),
   };
 }
 

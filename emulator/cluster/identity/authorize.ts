@@ -73,11 +73,8 @@ export const authorizeClient: ForwardedHandler = async (request, context, findin
       : createInvalidRequest(formatRepeatedParameter(repeatedName));
   if (problem) return redirectBack(context, authorization, problem);
   if (id_token_hint !== undefined && expectedSub === undefined) {
-    return redirectBack(
-      context,
-      authorization,
-      createInvalidRequest("id_token_hint is not an ID token of this issuer"),
-    );
+    const hintProblem = createInvalidRequest("id_token_hint is not an ID token of this issuer");
+    return redirectBack(context, authorization, hintProblem);
   }
   if (parameters.code_challenge === undefined) finding("no-pkce", `${client_id} sent no code_challenge`);
   const unknownScopes = findUnknownScopes(parameters.scope ?? "");
@@ -187,10 +184,7 @@ async function grant(
   return redirectBack(context, authorization, { code: `${cluster.id}_${code}` }, cookie);
 }
 
-/**
- * `iss` identifies the issuer (RFC 9207). The redirect URI stays byte for byte (RFC 6749, 3.1.2), because clients and
- * proxies may compare it.
- */
+/** `iss` is the issuer (RFC 9207). The redirect URI stays byte for byte (RFC 6749, 3.1.2): clients may compare it. */
 function redirectBack(
   { settings }: ClusterContext,
   { redirectTo, parameters }: Authorization,
@@ -209,14 +203,9 @@ const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
  * loopback URI (DECISIONS.md, R35).
  */
 function findAllowedRedirect(client: OAuthClient, redirectUri: string | undefined): string | undefined {
-  const url = redirectUri === undefined || !absoluteUri.test(redirectUri) ? undefined : tryParseUrl(redirectUri);
-  if (
-    !url ||
-    redirectUri === undefined ||
-    !isSafe(url) ||
-    responseParameters.some((name) => url.searchParams.has(name))
-  )
-    return undefined;
+  if (redirectUri === undefined || !absoluteUri.test(redirectUri) || !URL.canParse(redirectUri)) return undefined;
+  const url = new URL(redirectUri);
+  if (!isSafe(url) || responseParameters.some((name) => url.searchParams.has(name))) return undefined;
   const { redirect_uris } = client;
   const isAllowed =
     redirect_uris.length === 0 ||
@@ -236,14 +225,11 @@ const isSafe = (url: URL): boolean =>
   (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))) && url.username === "";
 
 function isEqualExceptPort(allowedUri: string, url: URL): boolean {
-  const allowed = tryParseUrl(allowedUri);
-  if (!allowed || !isLoopback(allowed) || !isLoopback(url)) return false;
+  if (!URL.canParse(allowedUri)) return false;
+  const allowed = new URL(allowedUri);
+  if (!isLoopback(allowed) || !isLoopback(url)) return false;
   allowed.port = url.port;
   return allowed.href === url.href;
-}
-
-function tryParseUrl(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined;
 }
 
 const sessionLifetimeMs = 12 * 60 * 60 * 1_000;

@@ -27,7 +27,6 @@ export const AuthorizationCode = z.strictObject({
   code_challenge: z.string().nullable(),
   nonce: z.string().nullable(),
 });
-export type AuthorizationCode = z.infer<typeof AuthorizationCode>;
 
 /** A single-use refresh token, without the prefix of its cluster. */
 export const RefreshToken = z.strictObject({ ...grantFields, token: z.string() });

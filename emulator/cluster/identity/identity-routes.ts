@@ -5,9 +5,9 @@ import { readClientCredentials } from "../../domain/client-credentials.ts";
 import { workspaces } from "../../domain/workspaces.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { noStoreHeaders, type Passthrough } from "../../http/reply.ts";
+import { createJsonPassthrough, noStoreHeaders, type Passthrough } from "../../http/reply.ts";
 import type { ForwardedHandler } from "../context.ts";
-import { createJsonResponse, createOAuthError, readOAuthParameters } from "../response.ts";
+import { createOAuthError, readOAuthParameters } from "../response.ts";
 import { authorizeClient } from "./authorize.ts";
 import {
   buildUserClaims,
@@ -25,7 +25,7 @@ import { getPublicJwk, issueTokens, storeRefreshToken, verifyAccessToken } from 
 /** The router replaces the URLs (OpenID Connect Discovery, 3). */
 const getOpenIdConfiguration: ForwardedHandler = async (_, { cluster }) => {
   const toUrl = (path: string) => `${cluster.url}${path}`;
-  return createJsonResponse(200, {
+  return createJsonPassthrough(200, {
     issuer: cluster.url,
     authorization_endpoint: toUrl("/api/v1/oauth/authorize/"),
     token_endpoint: toUrl("/api/v1/oauth/token/"),
@@ -52,16 +52,13 @@ const getOpenIdConfiguration: ForwardedHandler = async (_, { cluster }) => {
 };
 
 const respondWithKeySet: ForwardedHandler = async (_, context) => {
-  return createJsonResponse(200, { keys: [await getPublicJwk(context)] }, { "cache-control": "no-store" });
+  return createJsonPassthrough(200, { keys: [await getPublicJwk(context)] }, { "cache-control": "no-store" });
 };
 
 const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 const issuedTokenType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
 
-/**
- * The router forwards the poll after the approval. The tokens are for the named approver, or for the acting user of the
- * first workspace (DECISIONS.md, R30).
- */
+/** The tokens are for the named approver, or for the acting user of the first workspace (DECISIONS.md, R30). */
 const issueDeviceToken: ForwardedHandler = async (request, context) => {
   const parameters = readOAuthParameters(request);
   const { device_code, grant_type } = parameters;
@@ -88,7 +85,7 @@ const issueDeviceToken: ForwardedHandler = async (request, context) => {
   if (!result) return createOAuthError("invalid_grant", "the user who approved the device is gone");
   const tokens = { ...(await issueTokens(context, result.granted)), refresh_token: result.refresh_token };
   const tokenType = grant_type === tokenExchange ? issuedTokenType : {};
-  return createJsonResponse(200, { ...tokens, ...tokenType }, noStoreHeaders);
+  return createJsonPassthrough(200, { ...tokens, ...tokenType }, noStoreHeaders);
 };
 
 /** Implements OpenID Connect Core, 5.3. The token can have the prefix of its cluster. */
@@ -103,10 +100,10 @@ const respondWithUserinfo: ForwardedHandler = async (request, context) => {
   const { sub = "", client_id, scope } = claims;
   const clusterClaim = { cluster: context.cluster.id };
   // A client without a user acts for itself.
-  if (sub === client_id) return createJsonResponse(200, { sub, ...clusterClaim });
+  if (sub === client_id) return createJsonPassthrough(200, { sub, ...clusterClaim });
   const user = await context.store.read((view) => findUserById(view, context.cluster.id, Number(sub)));
   return user
-    ? createJsonResponse(200, { sub, ...buildUserClaims(user, String(scope)), ...clusterClaim })
+    ? createJsonPassthrough(200, { sub, ...buildUserClaims(user, String(scope)), ...clusterClaim })
     : createRejection("refused-token");
 };
 
@@ -118,32 +115,28 @@ function readAccessToken(request: ReceivedRequest): string | "twice" | undefined
 }
 
 /** RFC 6750, 3.1 */
-const createRepeatedTokenError = (): Passthrough =>
-  createJsonResponse(
-    400,
-    {
-      error: "invalid_request",
-      error_description: "The access token cannot be sent both in the header and in the form",
-    },
-    { "www-authenticate": 'Bearer error="invalid_request"' },
-  );
+const createRepeatedTokenError = (): Passthrough => {
+  const error_description = "The access token cannot be sent both in the header and in the form";
+  const headers = { "www-authenticate": 'Bearer error="invalid_request"' };
+  return createJsonPassthrough(400, { error: "invalid_request", error_description }, headers);
+};
 
 function createRejection(code: "no-access-token" | "refused-token"): Passthrough {
   const { status, body, headers } = oauthFailures[code];
-  return createJsonResponse(status, body(), headers?.());
+  return createJsonPassthrough(status, body(), headers?.());
 }
 
 /** Every provider is offered, because emulated providers accept every address (DECISIONS.md, R34). */
 const getLoginOptions: ForwardedHandler = async ({ body }, { store, cluster, settings }) => {
   const request = LoginV2Request.safeParse(parseJsonObject(body));
-  if (!request.success) return createJsonResponse(400, { detail: "The request has no email" });
+  if (!request.success) return createJsonPassthrough(400, { detail: "The request has no email" });
   const account = await store.read(async (view) => {
     const user = await findUserByEmail(view, cluster.id, request.data.email);
     return user && { user, workspace: await view.get(workspaces, user.workspace_id) };
   });
-  if (!account) return createJsonResponse(404, { detail: "No account with this e-mail" });
+  if (!account) return createJsonPassthrough(404, { detail: "No account with this e-mail" });
   const { user, workspace } = account;
-  return createJsonResponse(200, {
+  return createJsonPassthrough(200, {
     cluster_id: cluster.id,
     email: user.email,
     name: user.name,

@@ -5,13 +5,13 @@ import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider
 import { type User, users, workspaces } from "../../domain/workspaces.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { allowExternalFormAction, createPage, type Html, html, renderHiddenFields } from "../../http/page.ts";
-import type { Passthrough } from "../../http/reply.ts";
+import { createJsonPassthrough, type Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
 import type { ClusterContext } from "../context.ts";
 import { acceptInvitation, invitations } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";
-import { createJsonResponse, createPageResponse, type OAuthParameters, readOAuthParameters } from "../response.ts";
+import { createPageResponse, type OAuthParameters, readOAuthParameters } from "../response.ts";
 import { addWorkspace } from "../workspace/new-workspace.ts";
 import { findUserByEmail, providerStates } from "./grants.ts";
 
@@ -31,7 +31,7 @@ export const startProviderSignIn =
       tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });
       return evictOldest(tx, providerStates);
     });
-    return createJsonResponse(200, {
+    return createJsonPassthrough(200, {
       authorization_url: buildAuthorizationUrl(settings.publicUrl, { flow, provider, state }),
       state,
     });
@@ -55,7 +55,7 @@ export const completeProviderSignIn =
       if (flow === "login" && !existingUser) return respondWithDetail(404, "No account with this e-mail");
       const user = existingUser ?? (await findOrCreateAccount(tx, context, person));
       if (!user) return respondWithDetail(400, "An account with this e-mail exists");
-      return createJsonResponse(200, {
+      return createJsonPassthrough(200, {
         cluster_id: cluster.id,
         oauth_provider: providerState.provider,
         email: person.email,
@@ -67,7 +67,7 @@ export const completeProviderSignIn =
   };
 
 const respondWithDetail = (status: number, sentence: string): Passthrough =>
-  createJsonResponse(status, { detail: sentence });
+  createJsonPassthrough(status, { detail: sentence });
 
 interface ProviderAccount {
   readonly email: string;

@@ -23,7 +23,6 @@ export type PrivateJwk = z.infer<typeof PrivateJwk>;
 
 /** The key with which a cluster signs its tokens. It is created once and stored (DECISIONS.md, R35). */
 export const SigningKey = z.strictObject({ cluster_id: z.string(), jwk: PrivateJwk });
-export type SigningKey = z.infer<typeof SigningKey>;
 
 export const signingKeys = defineRows({ name: "signing_keys", schema: SigningKey, key: (row) => row.cluster_id });
 

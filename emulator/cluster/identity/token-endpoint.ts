@@ -6,11 +6,10 @@ import {
   createBasicChallenge,
   duplicateClientAuthMessage,
 } from "../../domain/client-credentials.ts";
-import { noStoreHeaders, Passthrough } from "../../http/reply.ts";
+import { createJsonPassthrough, noStoreHeaders, Passthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import {
-  createJsonResponse,
   createOAuthError,
   findRepeatedParameter,
   formatRepeatedParameter,
@@ -27,11 +26,6 @@ import {
 } from "./grants.ts";
 import { issueTokens, storeRefreshToken, type TokenGrant } from "./tokens.ts";
 
-interface RedeemedGrant {
-  readonly grant: TokenGrant;
-  readonly refresh_token: string;
-}
-
 const createInvalidGrant = (description: string): Passthrough => createOAuthError("invalid_grant", description);
 
 /** Exchanges an authorization code or a refresh token (RFC 6749, 4.1.3 and 6). */
@@ -47,12 +41,8 @@ export const handleTokenRequest: ForwardedHandler = async (request, context) => 
   if (client === "unnamed") return createOAuthError("invalid_request", "client_id is missing");
   if (client === "twice") return createOAuthError("invalid_request", duplicateClientAuthMessage);
   if (client === "unproven") {
-    return createOAuthError(
-      "invalid_client",
-      "The client is unknown, or its secret is wrong",
-      createBasicChallenge(request),
-      401,
-    );
+    const description = "The client is unknown, or its secret is wrong";
+    return createOAuthError("invalid_client", description, createBasicChallenge(request), 401);
   }
 
   const result = await context.store.transaction("identity.token", (tx) =>
@@ -60,7 +50,7 @@ export const handleTokenRequest: ForwardedHandler = async (request, context) => 
   );
   if (result instanceof Passthrough) return result;
   const { grant, refresh_token } = result;
-  return createJsonResponse(200, { ...(await issueTokens(context, grant)), refresh_token }, noStoreHeaders);
+  return createJsonPassthrough(200, { ...(await issueTokens(context, grant)), refresh_token }, noStoreHeaders);
 };
 
 type GrantRedeemer = (
@@ -68,7 +58,7 @@ type GrantRedeemer = (
   context: ClusterContext,
   parameters: OAuthParameters,
   clientId: string,
-) => Promise<RedeemedGrant | Passthrough>;
+) => Promise<{ readonly grant: TokenGrant; readonly refresh_token: string } | Passthrough>;
 
 const redeemCode: GrantRedeemer = async (tx, context, parameters, clientId) => {
   const missingName = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);

@@ -23,20 +23,12 @@ export type TokenGrant = Pick<RefreshToken, "client_id" | "user_id" | "scope" | 
   readonly nonce?: string | null;
 };
 
-/** The response of RFC 6749, 5.1, without the refresh token. */
-interface TokenSet {
-  readonly access_token: string;
-  readonly token_type: "Bearer";
-  readonly expires_in: number;
-  readonly scope: string;
-  readonly id_token?: string;
-}
-
 /**
- * Issues an ID token only for the scope `openid`. Times are virtual, and the issuer is the router for every cluster.
- * There is no `nbf`, because real clients would check it against the wall clock (DECISIONS.md, P7).
+ * Returns the response of RFC 6749, 5.1, without the refresh token, and with an ID token only for the scope `openid`.
+ * Times are virtual, and the issuer is the router for every cluster. There is no `nbf`, because real clients would
+ * check it against the wall clock (DECISIONS.md, P7).
  */
-export async function issueTokens(context: SigningContext, grant: TokenGrant): Promise<TokenSet> {
+export async function issueTokens(context: SigningContext, grant: TokenGrant) {
   const { store, cluster, settings, clock, ids } = context;
   const { client_id, user_id, scope, nonce } = grant;
   const user = user_id === null ? undefined : await store.read((view) => findUserById(view, cluster.id, user_id));
@@ -82,10 +74,7 @@ export async function verifyAccessToken(context: SigningContext, token: string):
   return payload?.cluster === context.cluster.id ? payload : undefined;
 }
 
-/**
- * Returns undefined for a token that no cluster of this issuer signed. The token may have expired (OpenID Connect Core,
- * 3.1.2.1, id_token_hint).
- */
+/** Undefined if no cluster of this issuer signed it. It may have expired (OpenID Connect Core, 3.1.2.1). */
 export async function verifyIdTokenSubject({ store, settings }: SigningContext, token: string) {
   const cluster = readClusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));

@@ -60,26 +60,16 @@ export const parseDueDate = (date: string | null | undefined): number | null =>
 export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
   const workflow = await view.get(workflows, row.workflow_id);
   if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
+  const { id, title, description, status, priority, metadata, public_id } = row;
+  const { id: workflow_id, frozen_version: _, workspace_id: __, ...workflowFields } = workflow;
   return {
-    id: row.id,
-    title: row.title,
-    description: row.description,
-    status: row.status,
-    priority: row.priority,
+    ...{ id, title, description, status, priority, metadata, public_id },
     due_date: row.due_at === null ? null : toIsoSeconds(row.due_at),
-    metadata: row.metadata,
-    public_id: row.public_id,
     reference_id: formatIntakeReference(row),
     created_by: await toOrgUser(view, row.created_by),
     created_at: toIsoSeconds(row.created_at),
     modified_at: toIsoSeconds(row.modified_at),
-    frozen_workflow: {
-      id: row.frozen_workflow_id,
-      workflow_id: workflow.id,
-      title: workflow.title,
-      description: workflow.description,
-      type: workflow.type,
-    },
+    frozen_workflow: { ...workflowFields, id: row.frozen_workflow_id, workflow_id },
   };
 }
 
@@ -154,17 +144,11 @@ type UserTask = z.infer<typeof UserTask>;
 export const userTasks = defineNumberedRows("user_tasks", "user_task", UserTask, { intake: (row) => row.intake_ids });
 
 /** Returns a task in the format of intakes. No public route completes a task. */
-export function toTaskRecord(row: UserTask, now: number): z.infer<typeof Task> {
-  const due = row.due_at === null ? null : toIsoSeconds(row.due_at);
+export function toTaskRecord({ id, title, notes, priority, due_at }: UserTask, now: number): z.infer<typeof Task> {
+  const due = due_at === null ? null : toIsoSeconds(due_at);
   return {
-    id: row.id,
-    title: row.title,
-    notes: row.notes,
-    absolute_due_date: due,
+    ...{ id, title, notes, priority, absolute_due_date: due, intake_task_status: "PENDING", reference_id: null },
     // The status is computed from the formatted date.
     status: due === null ? "NO_DATE" : Date.parse(due) < now ? "OVERDUE" : "UPCOMING",
-    priority: row.priority,
-    intake_task_status: "PENDING",
-    reference_id: null,
   };
 }

@@ -11,13 +11,13 @@ import {
   type Workspace,
   workspaces,
 } from "../../domain/workspaces.ts";
+import { createJsonPassthrough } from "../../http/reply.ts";
 import type { RequestTarget } from "../../http/routing/path.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
 import { scheduleReport } from "../reports/report.ts";
-import { createJsonResponse } from "../response.ts";
 import { createPersonId } from "../workspace/users.ts";
 
 /** The member is inactive until they accept the invitation (DECISIONS.md, R24). */
@@ -31,32 +31,20 @@ export async function inviteMember(
   const token = `creator-${ids.token(12)}`;
   const user_id = await createPersonId(tx);
   tx.put(users, { id: user_id, workspace_id, name, email, designation: null, is_active: false, roles: [] });
-  const kind = "creator" as const;
   const location = { cluster_id, workspace_id };
-  const row = {
-    token,
-    kind,
-    ...location,
-    user_id,
-    contract_id: null,
-    email,
-    name,
-    state: "PENDING" as const,
-    issued_at,
-  };
+  const status = { kind: "creator", contract_id: null, state: "PENDING" } as const;
+  const row = { token, ...status, ...location, user_id, email, name, issued_at };
   tx.put(invitations, row);
   const path = `/auth/v3/invite_info/?${new URLSearchParams({ token })}`;
   sendEmail(tx, { ...location, purpose: "invitation", recipient: email, path, token, sent_at: issued_at });
   return row;
 }
 
-type InvitedPerson = Pick<Invitation, "email" | "name">;
-
 /** Returns the tokens by address, and whether the cluster must report a new token (DECISIONS.md, R34). */
 export async function inviteCounterparties(
   tx: Transaction,
   { id: contract_id, cluster_id, workspace_id }: Contract,
-  people: readonly InvitedPerson[],
+  people: readonly Pick<Invitation, "email" | "name">[],
   at: number,
 ): Promise<{ readonly tokens: ReadonlyMap<string, string>; readonly isNew: boolean }> {
   const tokens = new Map<string, string>();
@@ -92,14 +80,9 @@ export interface AnyInvitation extends Omit<Invitation, "user_id" | "email" | "n
 }
 
 /** Returns the fields of an invitation that the invited person and the control plane can see. */
-export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
-  token,
-  kind,
-  state,
-  email,
-  name,
-  cluster_id,
-});
+export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => {
+  return { token, kind, state, email, name, cluster_id };
+};
 
 export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
   ...workspace.creator_tokens.map((token) => createSeededInvitation("creator", token, workspace)),
@@ -109,17 +92,10 @@ export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitat
 const createSeededInvitation = (
   kind: Invitation["kind"],
   token: string,
-  { id, cluster_id }: Workspace,
+  { id: workspace_id, cluster_id }: Workspace,
 ): AnyInvitation => ({
-  token,
-  kind,
-  cluster_id,
-  workspace_id: id,
-  contract_id: null,
-  email: null,
-  name: null,
-  state: "PENDING",
-  issued_at: null,
+  ...{ token, kind, cluster_id, workspace_id, state: "PENDING" },
+  ...{ contract_id: null, email: null, name: null, issued_at: null },
 });
 
 /** A token that a cluster issued to one person, and the state of the invitation (DECISIONS.md, R34). */
@@ -179,7 +155,7 @@ export const respondToInvitation: ForwardedHandler = async ({ method, parsedTarg
       ? toInvitationRecord(view, invitation)
       : undefined;
   });
-  return record ? createJsonResponse(200, record) : createJsonResponse(404, { detail: "Invitation not found" });
+  return record ? createJsonPassthrough(200, record) : createJsonPassthrough(404, { detail: "Invitation not found" });
 };
 
 interface InvitationQuery {

@@ -30,10 +30,7 @@ export class PdfReader {
     this.#wall = wall;
   }
 
-  /**
-   * Resolves with `busy` if too many files wait, or if this file has waited too long. Rejects if no process can be
-   * started.
-   */
+  /** Resolves with `busy` if too many files wait, or this one too long. Rejects if no process can be started. */
   read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof pdfReaderBusy> {
     const bytes = [...this.#waiting].reduce((sum, each) => sum + each.bytes, file.length);
     const isFull =

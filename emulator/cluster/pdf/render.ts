@@ -22,14 +22,11 @@ const omissionNotice = "The rest is omitted.";
 const maxTextLength = 1_000_000;
 const maxTitleLength = 1_000;
 
-export interface RenderedPdf {
-  readonly bytes: Buffer;
-  /** Characters that the font does not have. Each is rendered as a question mark. */
-  readonly missingCharacters: readonly string[];
-}
-
-/** Generates a PDF with A4 pages. The same sheet gives the same bytes. It yields to the event loop after each page. */
-export async function renderPdf(sheet: PdfSheet): Promise<RenderedPdf> {
+/**
+ * Generates a PDF with A4 pages. The same sheet gives the same bytes. It yields to the event loop after each page.
+ * Characters that the font does not have are rendered as question marks.
+ */
+export async function renderPdf(sheet: PdfSheet) {
   const document = await PDFDocument.create();
   const fonts = await loadPdfFonts();
   // The fonts are loaded already, so the name selects one of them.

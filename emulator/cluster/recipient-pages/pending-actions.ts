@@ -93,21 +93,13 @@ export function dropDuplicatePeople<Person extends NamedPerson>(people: readonly
   return [...peopleByEmail.values()];
 }
 
-interface Participant {
-  readonly name: string;
-  readonly email: string;
-  readonly path: string;
-  readonly turn: readonly PendingAction["work"][];
-  readonly signedAt: number | null;
-}
-
 function findSigningTime({ signatories }: Contract, email: string): number | null {
   const ownSignature = signatories.find((each) => toAddressKey(each.email) === toAddressKey(email));
   return ownSignature?.action?.is_success ? ownSignature.action.at : null;
 }
 
 /** Lists each person once, with their link. */
-export async function listParticipants(view: View, contract: Contract): Promise<readonly Participant[]> {
+export async function listParticipants(view: View, contract: Contract) {
   const { signatories, reviews, approvals } = contract;
   const groups = [
     signatories,

@@ -1,4 +1,3 @@
-import { getQuery } from "../../http/bodies/fields.ts";
 import { isCrossSite } from "../../http/guard.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
@@ -25,10 +24,10 @@ const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 
 /** Returns undefined for a request to another page (DECISIONS.md, C25). */
 export const handleRecipientPage: ForwardedHandler = async (request, context, finding) => {
-  const { method, target, parsedTarget } = request;
+  const { method, parsedTarget } = request;
   const [, composite, document] = contractPath.exec(parsedTarget.path) ?? [];
   if (composite === undefined) return undefined;
-  const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(getQuery(target)) };
+  const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(parsedTarget.search) };
   const result = await context.store.read((view) => openContractLink(view, link));
   if (typeof result === "string") return renderLinkProblem(result, link);
 

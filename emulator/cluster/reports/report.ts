@@ -19,10 +19,7 @@ export const reportKinds = Object.keys(reportSubjects) as ReportKind[];
 
 export const isReportKind = (kind: string): kind is ReportKind => isOneOf(reportKinds, kind);
 
-/**
- * Schedules a report that is due immediately. `id` is that of the contract, member or installation (DECISIONS.md, R33,
- * R34).
- */
+/** The report is due now. `id` is that of the contract, member or installation (DECISIONS.md, R33, R34). */
 export function scheduleReport(tx: Transaction, kind: ReportKind, id: number, due: number): void {
   // Reports of a contract run one at a time, so a token is not mapped after the contract has ended.
   enqueue(tx, { due, kind, concurrency_key: `report of ${reportSubjects[kind]} ${id}`, ref: formatReportRef(id, 0) });

@@ -1,4 +1,3 @@
-import type { Fail } from "../../../src/api/failures.ts";
 import { putObject } from "../../../src/api/storage.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
@@ -20,15 +19,16 @@ export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", C
     rejectCredentials(context);
     const object = await requireSignedObject("PUT", params.object_key, context);
     const { maxBytes } = putObject.request.body;
+    const rejectOversized = () => context.fail("storage-too-large", { maxBytes, ...createRequestIds(context) });
     // A file is not read if its declared length exceeds the limit.
-    if (Number(context.request.headers["content-length"]) > maxBytes) return rejectOversizedUpload(context, maxBytes);
+    if (Number(context.request.headers["content-length"]) > maxBytes) return rejectOversized();
     try {
       const bytes = verifyUpload(context.request.headers, body, createRequestIds(context), context.fail);
       const blob = await context.blobs.put(bytes, maxBytes);
       await context.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
       return reply(200, undefined, { ...corsHeaders, etag: `"${blob.md5}"` });
     } catch (error) {
-      if (error instanceof BlobTooLargeError) return rejectOversizedUpload(context, maxBytes);
+      if (error instanceof BlobTooLargeError) return rejectOversized();
       if (error instanceof StoreFailedError) return context.fail("storage-store-failed", createRequestIds(context));
       throw error;
     }
@@ -58,13 +58,7 @@ const createRequestIds = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluste
   hostId: cluster.id,
 });
 
-const rejectOversizedUpload = (
-  context: Pick<ClusterContext, "ids" | "cluster"> & { readonly fail: Fail<"storage-too-large"> },
-  maxBytes: number,
-): never => context.fail("storage-too-large", { maxBytes, ...createRequestIds(context) });
-
-type SignatureRejecter = Fail<"storage-expired" | "storage-signature-mismatch">;
-type StorageCall = ClusterContext & Pick<HandlerCall<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
+type StorageCall = ClusterContext & HandlerCall<"storage-expired" | "storage-signature-mismatch", unknown>;
 
 /** The expiry is compared with the virtual time of the request's arrival (DECISIONS.md, P24). */
 async function requireSignedObject(method: "GET" | "PUT", key: string, context: StorageCall): Promise<StoredObject> {
@@ -97,9 +91,7 @@ async function requireSignedObject(method: "GET" | "PUT", key: string, context: 
 }
 
 /** Credentials must never reach the storage (specification, Authentication; DECISIONS.md, C5). */
-function rejectCredentials(
-  context: ClusterContext & Pick<HandlerCall<"storage-credentials", unknown>, "request" | "fail" | "finding">,
-): void {
+function rejectCredentials(context: ClusterContext & HandlerCall<"storage-credentials", unknown>): void {
   const sentHeaders = ["client-id", "client-secret"].filter((name) => context.request.headers[name] !== undefined);
   if (sentHeaders.length === 0) return;
   if (context.settings.strict.has("storage")) context.fail("storage-credentials", createRequestIds(context));
@@ -116,10 +108,7 @@ async function findExtension(contentType: string): Promise<string | undefined> {
 
 const maxObjectKeyLength = 255;
 
-/**
- * Replaces characters that file systems reject by underscores. The result has at most 255 characters. A name without an
- * extension gets the default one.
- */
+/** Replaces characters that file systems reject, limits the length to 255 and adds a missing extension. */
 export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
   const filename = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
   const safeName = shortenMiddle(trimTrailing(filename, ". "))

@@ -64,11 +64,7 @@ export const keyPointerHandlers = {
     for (const target of targets) {
       const { field_name } = target;
       const previous = rowsByField.get(field_name);
-      const row: KeyPointer = {
-        ...target,
-        id: previous?.id ?? tx.next("key_pointer"),
-        contract_id: contract.id,
-      };
+      const row = { ...target, id: previous?.id ?? tx.next("key_pointer"), contract_id: contract.id };
       if (previous && isDeepStrictEqual(row, previous)) continue;
       tx.put(keyPointers, row);
       rowsByField.set(field_name, row);
@@ -103,14 +99,7 @@ async function getContractType(view: View, contract: Contract): Promise<Contract
   return type;
 }
 
-const toKeyPointerRecord = ({ id, value, label, field_name, data_type }: KeyPointer) => ({
-  id,
-  value,
-  label,
-  field_name,
-  data_type,
-  format_option: {},
-});
+const toKeyPointerRecord = ({ contract_id: _, ...row }: KeyPointer) => ({ ...row, format_option: {} });
 
 type PointerInput = InputOf<typeof setKeyPointers>["body"]["key_pointers"][number];
 type PointerTarget = Pick<KeyPointer, "field_name" | "label" | "data_type" | "value">;
@@ -164,24 +153,15 @@ const commonKeyPointers: readonly IntakeQuestion[] = (
   ] as const
 ).map(([variable, display_label, type]) => IntakeQuestion.parse({ variable, display_label, type, required: false }));
 
-interface KeyPointerSection {
-  readonly id: number;
-  readonly section_type: "SYSTEM_DEFINED" | "USER_DEFINED";
-  readonly name: string;
-}
-
 /** The common key pointers precede the questions of the intake form. */
-const buildSections = (
-  type: ContractType,
-): readonly { readonly section: KeyPointerSection; readonly descriptors: readonly IntakeQuestion[] }[] => [
-  { section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" }, descriptors: commonKeyPointers },
-  {
-    section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" },
-    descriptors: type.intake_form.filter(
-      ({ variable }) => !commonKeyPointers.some((common) => common.variable === variable),
-    ),
-  },
-];
+function buildSections({ intake_form }: ContractType) {
+  const commonNames = commonKeyPointers.map(({ variable }) => variable);
+  const formPointers = intake_form.filter(({ variable }) => !commonNames.includes(variable));
+  return [
+    { section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" }, descriptors: commonKeyPointers },
+    { section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" }, descriptors: formPointers },
+  ] as const;
+}
 
 const findKeyPointer = (type: ContractType, fieldName: string): IntakeQuestion | undefined =>
   buildSections(type)

@@ -36,12 +36,9 @@ export const templateHandlers = {
   }),
 } satisfies ClusterHandlers;
 
-const toTemplateRecord = ({ id, name, contract_type_id, tags }: ContractTemplate) => ({
-  id,
-  name,
-  contract_type_id,
-  tags,
-});
+const toTemplateRecord = ({ id, name, contract_type_id, tags }: ContractTemplate) => {
+  return { id, name, contract_type_id, tags };
+};
 
 type TemplateQuery = InputOf<typeof listTemplates>["query"];
 

@@ -3,10 +3,10 @@ import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { NewWorkspaceRequest, users, workspaces } from "../../domain/workspaces.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
+import { createJsonPassthrough } from "../../http/reply.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import { invitations, inviteMember } from "../invitations/invite.ts";
-import { createJsonResponse } from "../response.ts";
 import { addWorkspace } from "./new-workspace.ts";
 
 /** Maps a signup to its workspace, so that a repeated request does not create it twice. */
@@ -20,9 +20,9 @@ export const trialWorkspaces = defineRows({
 export const createTrialWorkspace: ForwardedHandler = async ({ headers, body }, context) => {
   const { store, cluster } = context;
   if (!isEqualInConstantTime(headers["x-cluster-key"] ?? "", cluster.key))
-    return createJsonResponse(401, { detail: "Invalid cluster key" });
+    return createJsonPassthrough(401, { detail: "Invalid cluster key" });
   const request = NewWorkspaceRequest.safeParse(parseJsonObject(body));
-  if (!request.success) return createJsonResponse(400, { detail: "The request is not a valid workspace request" });
+  if (!request.success) return createJsonPassthrough(400, { detail: "The request is not a valid workspace request" });
   const response = await store.transaction("create a trial workspace", async (tx) => {
     const signup = await tx.get(trialWorkspaces, request.data.signup_token);
     const workspace = signup
@@ -39,7 +39,7 @@ export const createTrialWorkspace: ForwardedHandler = async ({ headers, body }, 
       ],
     };
   });
-  return createJsonResponse(201, response);
+  return createJsonPassthrough(201, response);
 };
 
 async function addTrialWorkspace(tx: Transaction, context: ClusterContext, request: NewWorkspaceRequest) {
@@ -57,10 +57,7 @@ async function addTrialWorkspace(tx: Transaction, context: ClusterContext, reque
   tx.put(trialWorkspaces, { signup_token, workspace_id: workspace.id });
   return workspace;
 }
-/**
- * Counts active and inactive users of any workspace. The workspace of the signup itself is ignored, so that the signup
- * can be repeated.
- */
+/** Inactive users count too. The signup's own workspace does not, so that the signup can be repeated. */
 export async function hasAccount(
   view: View,
   { email, token }: { readonly email: string; readonly token?: string | undefined },

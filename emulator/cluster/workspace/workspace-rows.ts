@@ -93,10 +93,7 @@ export async function findActiveUserByEmail(view: View, { id }: Workspace, email
   return matches.find((user) => user.workspace_id === id && user.is_active);
 }
 
-/**
- * Exactly one of the two fields must name a user or a role of the workspace. The first field is the user's. `conflict`
- * is the message if both are given.
- */
+/** Exactly one field must name a user or a role of the workspace. `conflict` is the message if both are given. */
 export async function findAssigneeProblem(
   view: View,
   workspace: Workspace,

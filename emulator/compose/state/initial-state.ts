@@ -40,10 +40,7 @@ export async function createSeedWriter(options: InitialStateOptions): Promise<(t
   };
 }
 
-/**
- * Returns a seed with the keys and secrets that were generated for the present state. A reset uses it, because programs
- * received those keys when the emulator started and keep using them.
- */
+/** Returns a seed with the generated keys and secrets of the present state, which programs keep using after a reset. */
 async function retainKeys(view: View, seed: Seed): Promise<Seed> {
   const clusters = new Map((await view.list(clusterRows)).map((row) => [row.id, row]));
   const existingWorkspaces = new Map((await view.list(workspaces)).map((row) => [row.id, row]));

@@ -101,10 +101,7 @@ function describeUnusedSeed(seed: Seed, clusters: readonly ClusterRow[]): string
   return `The seed was not used, because the state already exists. ${next}`;
 }
 
-/**
- * Opens a copy of another state, in memory or in a file that has no state yet. If the copy cannot be read, nothing is
- * created.
- */
+/** The copy is in memory or in a file without a state. If it cannot be read, nothing is created. */
 async function openCopy(origin: StateSource, options: OpenStateOptions): Promise<OpenedState> {
   const { file, ids, wall } = options;
   const { store: sourceStore, snapshotHead } = await origin.load(wall);
@@ -153,10 +150,7 @@ async function holdsState(file: string, wall: WallClock): Promise<boolean> {
 const defaultHistoryBytes = 256 * 2 ** 20;
 
 interface StateParts extends Pick<OpenedState, "store" | "blobs" | "snapshotStore" | "leadership"> {
-  /**
-   * Removes uploads that have been unreferenced for a long time. Resolves with their number. Call it before requests
-   * are served.
-   */
+  /** Removes uploads that were unreferenced for long, before requests are served. Returns their number. */
   readonly collect?: (findReferencedBlobs: () => Promise<ReadonlySet<string>>, wall: WallClock) => Promise<number>;
 }
 
@@ -210,10 +204,7 @@ const readClusters = (store: Store): Promise<readonly ClusterRow[]> =>
 /** Users may remove the files of a running emulator. */
 export const fileCheckIntervalMs = 2_000;
 
-/**
- * Checks regularly whether the files of the state still exist, because users may remove a folder that an emulator uses.
- * Returns a function that stops it after a last check.
- */
+/** Checks regularly whether users removed the files of the state. The returned function stops it after a last check. */
 export function watchFiles(store: Store, wall: WallClock): () => Promise<void> {
   if (store.check === undefined) return async () => {};
   // A file that cannot be checked may exist.

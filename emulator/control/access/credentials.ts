@@ -61,10 +61,7 @@ const createdTokens = /svc_[\w-]{43}/g;
 const tokenPattern = /(?<![\w-])[\w-]{43}(?![\w-])/g;
 const mask = "[redacted]";
 
-/**
- * Returns a function that removes every credential of the control plane from a string, which may have been sent to
- * another server by mistake.
- */
+/** Removes every credential of the control plane, which may have been sent to another server by mistake. */
 export const createTokenMask =
   ({ token, sessions }: Pick<KnownCaller, "token" | "sessions">) =>
   (text: string): string => {

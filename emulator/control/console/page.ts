@@ -66,9 +66,7 @@ export const consoleHandlers = {
   },
 } satisfies ControlHandlers;
 
-/**
- * The policy allows only the console's own files, which create no markup from strings. It forbids embedding and forms.
- */
+/** Only the console's own files are allowed, which create no markup from strings. */
 const policy = {
   "default-src": "'none'",
   "script-src": "'self'",

@@ -20,23 +20,11 @@ interface Session {
   readonly opener: ControlTokenInfo;
 }
 
-/** A session in the browser. Both halves are required to use it (DECISIONS.md, E13). */
-export interface NewConsoleSession {
-  /** Token for the page, whose script sends it explicitly. */
-  readonly token: string;
-  /** Key for a cookie that scripts cannot read. */
-  readonly key: string;
-  readonly role: ControlTokenInfo["role"];
-}
-
 /** Returns the name of a session's cookie. It is unique, because all ports of a machine share their cookies. */
 export const getCookieName = (token: string): string =>
   `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
-/**
- * The browser sessions of an emulator's console, in memory. Secrets are stored as hashes, so the time of a look-up
- * reveals nothing.
- */
+/** Browser sessions in memory. Secrets are stored as hashes, so the time of a look-up reveals nothing. */
 export class ConsoleSessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: WallClock;
@@ -63,8 +51,12 @@ export class ConsoleSessions {
     return code;
   }
 
-  /** Returns a new session, or undefined if the code was used, has expired, or is invalid. */
-  begin(code: string): NewConsoleSession | undefined {
+  /**
+   * Returns a new session, or undefined if the code was used, has expired, or is invalid. Both halves are required to
+   * use it: the token, which the page's script sends, and the key in a cookie that scripts cannot read (DECISIONS.md,
+   * E13).
+   */
+  begin(code: string) {
     const entry = this.#codes.get(hashSecret(code));
     if (this.#codes.delete(hashSecret(code))) this.#changes.emit();
     if (entry === undefined || this.#wall.monotonicNow() >= entry.expiresAtMs) return undefined;
@@ -76,10 +68,7 @@ export class ConsoleSessions {
     return { token, key, role: entry.opener.role };
   }
 
-  /**
-   * Returns the token that opened a session. Returns undefined if there is no such session, or if the key does not
-   * match.
-   */
+  /** Returns undefined if there is no such session, or if the key does not match. */
   findOpener(token: string, key: string): ControlTokenInfo | undefined {
     const session = this.#findSession(token);
     return session && isEqualInConstantTime(hashSecret(key), session.key) ? session.opener : undefined;
@@ -132,9 +121,7 @@ export interface ControlTokenInfo {
   readonly role: ControlRole;
   /** Undefined for the token in the run file, which is valid as long as the emulator runs. */
   readonly hash: string | undefined;
-  /**
-   * The only workspace that the token can see and change. Undefined if it can access all workspaces and shared data.
-   */
+  /** The only workspace of the token. Undefined for all workspaces and shared data. */
   readonly workspace?: { readonly id: number; readonly name: string } | undefined;
 }
 

@@ -27,10 +27,7 @@ interface MoveInput {
   readonly body: { readonly email?: string | undefined; readonly note?: string | undefined };
 }
 
-/**
- * Actions of users in the application, and those of the API with a workspace key. Each action changes the status by the
- * lifecycle table (DECISIONS.md, E7).
- */
+/** Actions of users and of the API with a workspace key, which follow the lifecycle table (DECISIONS.md, E7). */
 export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
     moveContract("sign", input, call, (tx, contract) => recordSignature(tx, call, contract, input.body, call.fail)),
@@ -113,10 +110,7 @@ export async function requireContractById(view: View, id: string, fail: Fail<"no
   return isMatch && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
-/**
- * Returns the member of the contract's workspace with that address, or a person with only an address. The default is
- * the owner.
- */
+/** A person who is not a member has only an address. The default is the contract's owner. */
 async function resolvePerformer(view: View, contract: Contract, email: string | undefined): Promise<Performer> {
   const user = await findNamedMember(view, contract, email);
   if (user) return { name: user.name, email: user.email };
@@ -136,20 +130,16 @@ async function requireMember(
   return member?.is_active ? member : fail("no-such-member", { email: email ?? "" });
 }
 
-interface PersonInTurn {
-  readonly performer: Performer;
-  readonly approval?: number;
-  /** ID of the named member, who does not have to be the next approver. */
-  readonly approver?: number | undefined;
-}
-
-/** Returns the named user, the first person with a pending action, or the contract's owner. */
+/**
+ * Returns the named user, the first person with a pending action, or the contract's owner. `approver` is the ID of a
+ * named member who is not the next approver.
+ */
 async function findPersonInTurn(
   view: View,
   contract: Contract,
   work: PendingAction["work"],
   email: string | undefined,
-): Promise<PersonInTurn> {
+): Promise<{ readonly performer: Performer; readonly approval?: number; readonly approver?: number | undefined }> {
   const pendingActions = await listPendingActions(view, contract);
   const pendingAction = (email === undefined ? pendingActions : filterActionsFor(pendingActions, email)).find(
     (each) => each.work === work,
@@ -176,18 +166,16 @@ export const contractDetailHandlers = {
     const row = await requireContractById(view, params.id, fail);
     const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
     const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
-    const people = await listParticipants(view, row);
+    const participants = await listParticipants(view, row);
     return {
       ...toContractSummary(row),
       entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
       counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
       reviews: await Promise.all(row.reviews.map((review) => toReviewRecord(view, review))),
       access: await listAccessRecords(view, row),
-      people: people.map(({ name, email, path, turn, signedAt }) => ({
-        name,
-        email,
+      people: participants.map(({ path, signedAt, ...person }) => ({
+        ...person,
         link: `${url}${path}`,
-        turn: [...turn],
         signed_at: signedAt === null ? null : toIsoMillis(signedAt),
       })),
     };

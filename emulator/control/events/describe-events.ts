@@ -6,7 +6,7 @@ import { clockState } from "../../clock/virtual-clock.ts";
 import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import { emails } from "../../domain/emails.ts";
 import type { LoggedRequest } from "../../http/request-log/request-log.ts";
-import { type DeviceGrant, deviceGrants, formatUserCode } from "../../router/device/rows.ts";
+import { deviceGrants } from "../../router/device/rows.ts";
 import type { RowChange, RowKey, Rows } from "../../store/port.ts";
 import { attempts, deliveries } from "../../webhooks/deliveries.ts";
 import { streamWhileAllowed } from "../access/credentials.ts";
@@ -26,10 +26,7 @@ type DescriptionContext = Pick<
   "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters"
 >;
 
-/**
- * Returns the control plane's description of each event, in order. Events about the current state are described once,
- * at the end.
- */
+/** Events are in order. Those about the current state are described once, at the end. */
 export async function describeEvents(
   context: DescriptionContext,
   items: readonly ActivityItem[],
@@ -62,20 +59,13 @@ async function describePresentState(
   if (items.has("faults"))
     descriptions.push({ at, event: "faults", ref: null, faults: context.faults.list().map(toFaultRecord) });
   if (items.has("snapshots")) {
-    descriptions.push({
-      at,
-      event: "snapshots",
-      ref: null,
-      snapshots: (await context.snapshots.list()).map(toSnapshotRecord),
-    });
+    const snapshots = (await context.snapshots.list()).map(toSnapshotRecord);
+    descriptions.push({ at, event: "snapshots", ref: null, snapshots });
   }
   return descriptions;
 }
 
-/**
- * Describes the changes of one transaction. Each row is reported once, with its last value. Deleted rows are not
- * reported.
- */
+/** Each row is reported once, with its last value. Deleted rows are not reported. */
 async function describeRowEvents(
   context: DescriptionContext,
   changes: readonly RowChange[],
@@ -97,7 +87,9 @@ async function describeRowEvents(
       return { at, event: "delivery", ref: `delivery:${record.id}`, delivery };
     }),
     ...emailRecords.map((email): EventDescription => ({ at, event: "email", ref: `email:${email.id}`, email })),
-    ...listNewest(changes, deviceGrants).map((row) => describeDevice(row, at)),
+    ...listNewest(changes, deviceGrants)
+      .map(toDeviceRecord)
+      .map((device): EventDescription => ({ at, event: "device", ref: `device:${device.user_code}`, device })),
   ];
 }
 
@@ -135,13 +127,6 @@ function describeContract(row: Contract, changes: readonly RowChange[], at: stri
   };
 }
 
-const describeDevice = (row: DeviceGrant, at: string): EventDescription => ({
-  at,
-  event: "device",
-  ref: `device:${formatUserCode(row.user_code)}`,
-  device: toDeviceRecord(row),
-});
-
 /** An event before it is described. The last three kinds refer to the current state. */
 export type ActivityItem =
   | { readonly request: LoggedRequest }
@@ -155,15 +140,10 @@ const watchedCollections = [deliveries, attempts, contracts, emails, deviceGrant
 
 /** Publishes each further event when it is durable. Returns a function that stops watching. */
 export function watchActivityItems(
-  {
-    store,
-    clock,
-    requestLog,
-    faults,
-    snapshots,
-  }: Pick<ControlContext, "store" | "clock" | "requestLog" | "faults" | "snapshots">,
+  context: Pick<ControlContext, "store" | "clock" | "requestLog" | "faults" | "snapshots">,
   emit: (item: ActivityItem) => void,
 ): () => void {
+  const { store, clock, requestLog, faults, snapshots } = context;
   const unwatchers = [
     requestLog.watch((request) => {
       if (!isControlPlaneRead(request)) emit({ request });

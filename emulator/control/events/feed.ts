@@ -128,10 +128,7 @@ export class EventFeed implements FollowableEvents {
     this.#isPublishing = false;
   }
 
-  /**
-   * Returns false if the store is closed, or if its disk rejects writes. Changes that can be rolled back are not
-   * published.
-   */
+  /** Returns false if the store is closed or cannot be written. Only durable changes are published. */
   async #add(items: readonly ActivityItem[]): Promise<boolean> {
     try {
       const events = await describeEvents(this.#context, items);

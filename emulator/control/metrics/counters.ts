@@ -15,9 +15,7 @@ export interface DurationHistogram {
 
 /** Counters of a process since its start. Each request and attempt takes constant time. */
 export class MetricCounters {
-  /**
-   * Number of requests for each status class, by service and operation. The operation is empty if it is not declared.
-   */
+  /** Requests of each status class, by service and operation, which is empty if it is not declared. */
   readonly requests = new Map<string, Map<string, number[]>>();
   readonly durations = new Map<string, DurationHistogram>();
   readonly attempts = new Map<string, number>();

@@ -100,9 +100,7 @@ async function readState({ store, runner, requestLog }: ControlContext): Promise
   ];
 }
 
-/**
- * Returns an empty list unless a store is shared. A standby forwards the scrape, so this process is always the leader.
- */
+/** Only a shared store has roles. A standby forwards the scrape, so this process leads. */
 function listInstance({ instance }: ControlContext): FamilyRow[] {
   const { instance_id, role, leader } = instance.getReadiness();
   if (role === undefined || leader === undefined) return [];

@@ -57,13 +57,6 @@ export const workspaceCollections = {
 export const largeWorkspaceCollections = [deliveries, webhookEvents, schedule] as const;
 const maxBatchRows = 2_000;
 
-export interface WorkspaceRemovalResult {
-  readonly workspace: Workspace;
-  readonly contracts: number;
-  readonly webhooks: number;
-  readonly deliveries: number;
-}
-
 /**
  * Removes a workspace with all its rows. Unreferenced bytes are collected later (DECISIONS.md, E20). `check` can
  * reject. It gets the workspace, if it exists, and whether it is the last workspace of its cluster. The workspace's key
@@ -73,7 +66,7 @@ export async function removeWorkspace(
   store: Store,
   id: number,
   check: (workspace: Workspace | undefined, isLast: boolean) => Workspace,
-): Promise<WorkspaceRemovalResult> {
+) {
   const result = await store.transaction("emulator.remove-workspace", async (tx) => {
     const candidate = await tx.get(workspaces, id);
     const otherCount = candidate && (await tx.count(workspaces, { by: "cluster", equals: candidate.cluster_id })) - 1;

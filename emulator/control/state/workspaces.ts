@@ -17,15 +17,9 @@ export const workspaceHandlers = {
   "emulator.create-workspace": async ({ body }, context) => {
     const { store, clusters, ids, getStandardSet, fail } = context;
     const { name, template, cluster_id } = body;
-    const cluster =
-      cluster_id === undefined
-        ? clusters.find(({ external }) => !external)
-        : clusters.find(({ id }) => id === cluster_id);
-    if (!cluster)
-      return fail("no-such-cluster-here", {
-        cluster: cluster_id ?? "that is emulated",
-        known: clusters.map(({ id }) => id),
-      });
+    const cluster = clusters.find(({ id, external }) => (cluster_id === undefined ? !external : id === cluster_id));
+    const known = clusters.map(({ id }) => id);
+    if (!cluster) return fail("no-such-cluster-here", { cluster: cluster_id ?? "that is emulated", known });
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const standardSet = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptyWorkspaceSet };
     const row = await store.transaction("emulator.create-workspace", async (tx) => {
@@ -72,17 +66,9 @@ async function toWorkspaceRecord(view: View, row: Workspace) {
   const openInvitations = await view.list(invitations, { by: "open", equals: row.id });
   const listTokens = (invitationKind: Invitation["kind"]) =>
     openInvitations.flatMap(({ kind, token }) => (kind === invitationKind ? token : []));
+  const { id, cluster_id, name, client_id, client_secret, hmac_key, industry, use_case, plan, is_suspended } = row;
   return {
-    id: row.id,
-    cluster_id: row.cluster_id,
-    name: row.name,
-    client_id: row.client_id,
-    client_secret: row.client_secret,
-    hmac_key: row.hmac_key,
-    industry: row.industry,
-    use_case: row.use_case,
-    plan: row.plan,
-    is_suspended: row.is_suspended,
+    ...{ id, cluster_id, name, client_id, client_secret, hmac_key, industry, use_case, plan, is_suspended },
     intake_workflows: intakeWorkflows.map(({ id, title }) => ({ id, title })),
     creator_tokens: [...row.creator_tokens, ...listTokens("creator")],
     counterparty_tokens: [...row.counterparty_tokens, ...listTokens("counterparty")],

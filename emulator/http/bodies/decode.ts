@@ -17,14 +17,9 @@ import { bodyLimits, type DecodedBody, exceedsFieldLimit, parseJson, UnreadableB
 import { parseMultipart } from "./multipart.ts";
 
 /** Decodes the bytes of a body to a value. Throws UnreadableBodyError. */
-export type BodyDecoder = (
-  body: Buffer,
-  contentType: string | undefined,
-  finding: FindingReporter,
-) => DecodedBody | Promise<DecodedBody>;
+export type BodyDecoder = (body: Buffer, contentType: string | undefined, finding: FindingReporter) => DecodedBody;
 
 const emptyBody: DecodedBody = { value: undefined, getSource: () => null, length: 0 };
-const createBody = (value: unknown, length: number): DecodedBody => ({ value, getSource: () => value, length });
 
 /** The value contains the last field of each name, and errors quote all fields. */
 function createFormBody(
@@ -40,9 +35,7 @@ function createFormBody(
   return { value, getSource, length, isForm: true };
 }
 
-/**
- * Creates the decoder for a kind of body in a dialect. Returns undefined if the handler receives the bytes or nothing.
- */
+/** Creates the decoder for a kind of body. Undefined if the handler receives the bytes or nothing. */
 export function createDecoder(
   body: RequestBody | undefined,
   dialect: Service["dialect"],
@@ -70,7 +63,8 @@ export function createDecoder(
 const decodeJsonOrText: BodyDecoder = (bytes, type) => {
   if (bytes.length === 0) return emptyBody;
   if (isJsonType(type)) return parseJson(decodeJsonBytes(bytes));
-  return createBody(decodeUtf8(bytes), bytes.length);
+  const value = decodeUtf8(bytes);
+  return { value, getSource: () => value, length: bytes.length };
 };
 
 /** The other services reject a body that is not sent as JSON. */
@@ -102,10 +96,7 @@ function parseFormFields(text: string): RequestFields {
 
 const createEncodingError = () => new UnreadableBodyError({ reason: "encoding" });
 
-/**
- * Encodings by the first four bytes in hex: a byte order mark, or the zero bytes among them. The order is that of
- * `detect_encoding` in json/__init__.py.
- */
+/** Encodings by the first four bytes in hex, in the order of `detect_encoding` in Python's json/__init__.py. */
 const encodingPatterns = [
   [/^0000feff/, "utf-32be"],
   [/^fffe0000/, "utf-32le"],
@@ -162,10 +153,7 @@ const isJsonType = (header: string | undefined): boolean =>
 /** The body is larger than the limit. */
 export class BodyTooLargeError extends Error {}
 
-/**
- * Concatenates bytes that can arrive in pieces. Rejects with BodyTooLargeError and stops reading once the bytes exceed
- * `maxBytes`.
- */
+/** Concatenates pieces. Rejects with BodyTooLargeError, without reading on, if they exceed `maxBytes`. */
 export async function concatBody(
   body: Uint8Array | AsyncIterable<Uint8Array>,
   maxBytes = Number.POSITIVE_INFINITY,

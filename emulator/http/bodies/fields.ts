@@ -13,10 +13,7 @@ export function parseForm({ headers, body }: RequestParts): URLSearchParams | un
   return exceedsFieldLimit(text) ? undefined : new URLSearchParams(text);
 }
 
-/**
- * Returns the text fields of a form of either type. The last field of each name counts. The result is empty if the body
- * is not a valid form.
- */
+/** Returns the last text field of each name, of a form of either type. It is empty for an invalid form. */
 export function readFormFields({ headers, body }: RequestParts): Readonly<Record<string, string | undefined>> {
   const type = headers["content-type"] ?? "";
   if (!isMultipartType(type)) return Object.fromEntries(parseForm({ headers, body }) ?? []);
@@ -29,10 +26,7 @@ export function readFormFields({ headers, body }: RequestParts): Readonly<Record
   }
 }
 
-/**
- * Parses a body as a JSON object, regardless of its content type. Returns undefined if the body is not an object or is
- * too large.
- */
+/** Parses a body of any type as JSON. Returns undefined if it is not an object or is too large. */
 export function parseJsonObject(
   body: Buffer | string | null | undefined,
 ): Readonly<Record<string, unknown>> | undefined {
@@ -52,18 +46,10 @@ export function findString(value: unknown, ...path: readonly string[]): string |
   return typeof current === "string" && current !== "" ? current : undefined;
 }
 
-/** Returns the query of a target without its question mark. */
-export const getQuery = (target: string): string => {
-  const mark = target.indexOf("?");
-  return mark < 0 ? "" : target.slice(mark + 1);
-};
 /** Fields of a query or a form: the decoded value, or a list of values if a name is repeated. */
 export type RequestFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/**
- * Decodes `a=1&b=2` as Starlette does. `+` is a space, empty values remain, invalid escapes stay literal, and invalid
- * UTF-8 becomes U+FFFD.
- */
+/** Decodes `a=1&b=2` as Starlette does: invalid escapes stay literal, and invalid UTF-8 becomes U+FFFD. */
 export const parseFields = (text: string): RequestFields =>
   querystring.parse(text, "&", "=", {
     maxKeys: 0,
@@ -79,10 +65,7 @@ const lenientDecoding = {
 export const parseOrderedFields = (text: string): readonly (readonly [string, string])[] =>
   text.split("&").flatMap((field) => Object.entries(parseFields(field)) as [string, string][]);
 
-/**
- * Returns the last value of each name, as a form model reads it. The object has a null prototype, so that `__proto__`
- * is an ordinary name.
- */
+/** Returns the last value of each name. With a null prototype, `__proto__` is an ordinary name. */
 export function pickLastValues(fields: RequestFields): Record<string, string | undefined> {
   const lastValues: Record<string, string | undefined> = Object.create(null);
   for (const name of Object.keys(fields)) lastValues[name] = getLastValue(fields[name]);

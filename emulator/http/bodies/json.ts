@@ -40,18 +40,9 @@ export const findExceededLimit = (text: string): string | undefined =>
   // Each value or member needs at least two characters.
   text.length < 2 * bodyLimits.members ? undefined : describeExceededLimit(measureJson(text));
 
-function describeExceededLimit({ values, members }: JsonSize): string | undefined {
+function describeExceededLimit({ values, members }: ReturnType<typeof measureJson>): string | undefined {
   if (members > bodyLimits.members) return `of more than ${bodyLimits.members} members`;
   return values > bodyLimits.values ? `of more than ${bodyLimits.values} values` : undefined;
-}
-
-interface JsonSize {
-  readonly values: number;
-  readonly members: number;
-  /** Maximum number of open lists and objects. */
-  readonly depth: number;
-  /** Maximum number of consecutive digits. */
-  readonly digits: number;
 }
 
 /** Codes of the characters that structure a JSON text. */
@@ -67,8 +58,11 @@ const codes = {
   objectEnd: 0x7d,
 } as const;
 
-/** Counts the parts of a JSON text before it is parsed, because the values of a hostile text may not fit in memory. */
-function measureJson(text: string): JsonSize {
+/**
+ * Counts the parts of a JSON text before it is parsed, because the values of a hostile text may not fit in memory.
+ * `depth` is the maximum number of open lists and objects, and `digits` that of consecutive digits.
+ */
+function measureJson(text: string) {
   const size = { values: 1, members: 0, depth: 0, digits: 0 };
   let depth = 0;
   let digits = 0;
@@ -100,10 +94,7 @@ export interface DecodedBody {
   readonly value: unknown;
   /** Returns the document with its numbers as written. The document is created only if an error quotes it. */
   readonly getSource: () => unknown;
-  /**
-   * Returns the document with the original text of numbers that a double would change. Returns undefined if there are
-   * no such numbers.
-   */
+  /** Returns the document with numbers as written, or undefined if a double changes none of them. */
   readonly getExact?: () => unknown;
   /** Length of the text. */
   readonly length: number;
@@ -111,9 +102,7 @@ export interface DecodedBody {
   readonly isForm?: boolean;
 }
 
-/**
- * Maximum length of a document whose numbers are quoted as written, because exact numbers take ten times the memory.
- */
+/** Longer documents are not quoted exactly, because exact numbers take ten times the memory. */
 const maxExactLength = 1_000_000;
 
 /**

@@ -19,10 +19,7 @@ const maxHeaderBytes = 4_096 + 128;
 /** Starlette has this limit, in bytes. */
 const maxFieldBytes = 1_024 * 1_024;
 
-/**
- * Returns the parts of a `multipart/form-data` body, as python-multipart and Starlette read them. A part without an end
- * is ignored. Throws UnreadableBodyError.
- */
+/** Returns the complete parts of a body as python-multipart and Starlette read them. Throws UnreadableBodyError. */
 export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
   const boundary = findParameter(contentType, "boundary");
   if (boundary === undefined) throw createError("Missing boundary in multipart.");
@@ -63,15 +60,8 @@ function findFirstPart(body: Buffer, delimiter: string): number | undefined {
   throw createError();
 }
 
-interface PartHead {
-  readonly name: string;
-  readonly filename: string | undefined;
-  /** Offset of the content. */
-  readonly end: number;
-}
-
-/** Parses the headers of a part. Returns undefined if the body ends within the headers. */
-function parseHead(body: Buffer, begin: number): PartHead | undefined {
+/** Parses the headers of a part, which end at `end`. Returns undefined if the body ends within the headers. */
+function parseHead(body: Buffer, begin: number) {
   let at = begin;
   let disposition = "";
   for (let count = 0; body.toString("latin1", at, at + 2) !== crlf; count += 1) {
@@ -93,10 +83,7 @@ function parseHead(body: Buffer, begin: number): PartHead | undefined {
   return { name, filename: findParameter(disposition, "filename"), end: at + 2 };
 }
 
-/**
- * Returns the end of a part and the start of the next part, which is undefined after the last part. Returns undefined
- * if the body ends before the part.
- */
+/** Returns the end of a part and the start of the next, if any. Undefined if the body ends before the part. */
 function findEndOfPart(body: Buffer, from: number, delimiter: string) {
   for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
     let next = at + delimiter.length;
@@ -110,10 +97,7 @@ function findEndOfPart(body: Buffer, from: number, delimiter: string) {
   return undefined;
 }
 
-/**
- * Returns the last parameter of that name in a header such as `form-data; name="a"`. Returns undefined if the header
- * lacks the parameter.
- */
+/** Returns the last parameter of that name in a header such as `form-data; name="a"`, if it has one. */
 function findParameter(header: string, name: string): string | undefined {
   let lastValue: string | undefined;
   for (const field of splitFields(header)) {

@@ -21,10 +21,7 @@ export type SourceValue =
   | readonly SourceValue[]
   | ReadonlyMap<string, SourceValue>;
 
-/**
- * Thrown for a document that CPython's decoder rejects, with its message and the index, in UTF-16 units, of the
- * affected character.
- */
+/** CPython's decoder rejects the document. `at` is the index of the character, in UTF-16 units. */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
   readonly at: number;
@@ -192,10 +189,7 @@ class JsonReader {
     }
   }
 
-  /**
-   * Reads the code unit of a `uXXXX` escape. `at` is the index of the `u`. At least one character must follow the
-   * digits.
-   */
+  /** Reads a `uXXXX` escape, with the `u` at `at`. At least one character must follow the digits. */
   #readCodeUnit(at: number): number {
     const digits = this.#text.slice(at + 1, at + 5);
     if (at + 5 >= this.#text.length || !/^[0-9a-fA-F]{4}$/.test(digits)) {

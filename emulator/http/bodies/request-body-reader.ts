@@ -25,10 +25,7 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined ||
   (headers["content-length"] !== undefined && headers["content-length"] !== "0");
 
-/**
- * Timeouts for reading a request, in wall-clock milliseconds. Without them, a client that sends one byte at a time
- * would hold a connection forever.
- */
+/** Wall-clock timeouts for reading a request, because a client could send one byte at a time forever. */
 export interface BodyReadTimeouts {
   /** Time from the first byte of a request to the end of its head. Node checks this timeout and responds with 408. */
   readonly headTimeoutMs: number;
@@ -84,10 +81,7 @@ export class RequestBodyReader {
     });
   }
 
-  /**
-   * Reads a body in pieces as they arrive. Throws BodyAbortedError. Closes the connection if the pieces arrive too
-   * slowly.
-   */
+  /** Reads a body in pieces. Throws BodyAbortedError. Closes the connection if they arrive too slowly. */
   async *readPieces(raw: IncomingMessage): AsyncGenerator<Uint8Array, void> {
     let receivedBytes = 0;
     let checkedBytes = 0;

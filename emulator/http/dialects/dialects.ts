@@ -3,28 +3,19 @@ import type { ValidationItem } from "../../../src/api/router/failures.ts";
 import type { Service } from "../../../src/api/services.ts";
 import type { DecodeProblem } from "../bodies/json.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
-import { createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
+import { createErrorResponse, createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
 import { getValueAt, type ValidationProblem } from "../validation/schema.ts";
 import { toPydanticErrors } from "./pydantic.ts";
 
 /** Responses of one service to requests that the HTTP layer rejects. All functions are pure. */
 export interface ErrorDialect {
-  /**
-   * Creates the response to fields that do not match the declaration. `problems` has the order path, query, headers,
-   * body.
-   */
+  /** `problems` are fields that do not match the declaration: path, query, headers, body. */
   toInvalidResponse(problems: readonly ValidationProblem[], operation: Operation): HttpResponse;
   toUnreadableResponse(problem: DecodeProblem): HttpResponse;
   toTooLargeResponse(): HttpResponse;
-  /**
-   * Creates the response to a request of which nothing was stored. `rejectedFile` names the file if other files can be
-   * written.
-   */
+  /** Nothing was stored. `rejectedFile` names the file if other files can be written. */
   toStoreFailedResponse(rejectedFile?: string): HttpResponse;
-  /**
-   * Creates the response to a request for an undeclared path. `nearest` is the operation that the client may have
-   * meant.
-   */
+  /** The path is undeclared. `nearest` is the operation that the client may have meant. */
   toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
   toMethodNotAllowedResponse(method: string, allowedMethods: readonly string[]): HttpResponse;
   /** Creates the response if an operation of the emulator has a bug. */
@@ -155,10 +146,7 @@ const toItems = (problem: ValidationProblem): ValidationItem[] =>
     ...(ctx && { ctx }),
   }));
 
-/**
- * Maximum number of characters of the input that one problem quotes. A real service quotes the whole input
- * (DECISIONS.md, E11).
- */
+/** Characters of the input that one problem quotes. A real service quotes all of it (DECISIONS.md, E11). */
 const maxQuoteLength = 65_536;
 
 /** Quotes the input in an error. Returns null if there is no input, and a note if the input is too long. */
@@ -200,13 +188,6 @@ const noParametersMessage = "The body is neither a form nor a JSON object";
 const describePosition = ({ issue: { path } }: ValidationProblem): string =>
   path.length === 0 ? noParametersMessage : `${path.map(String).join(".")} is not a string`;
 
-/** JSON omits a hint that is undefined. */
-const createControlError = (
-  status: number,
-  error: { readonly code: string; readonly message: string; readonly hint?: string | undefined },
-  headers?: readonly string[],
-): HttpResponse => createJsonResponse(status, { error }, headers);
-
 /** Dialect of the emulator's own control plane, which lists problems as text. */
 const controlDialect: ErrorDialect = {
   toInvalidResponse: (problems) =>
@@ -214,23 +195,31 @@ const controlDialect: ErrorDialect = {
   toUnreadableResponse: (problem) =>
     createFailureResponse("invalid-control-input", { problems: [formatUnreadable(problem)] }),
   toTooLargeResponse: () =>
-    createControlError(413, { code: "body_too_large", message: "The body is larger than the limit of the emulator." }),
+    createErrorResponse(true, {
+      status: 413,
+      code: "body_too_large",
+      message: "The body is larger than the limit of the emulator.",
+    }),
   toStoreFailedResponse: (rejectedFile) => createFailureResponse("control-store-failed", { refused: rejectedFile }),
   toNotFoundResponse: (nearest) =>
-    createControlError(404, {
+    createErrorResponse(true, {
+      status: 404,
       code: "not_found",
       message: "Path not found in the control plane.",
       hint: nearest && `Nearest: ${nearest.id} ${formatOperation(nearest)}`,
     }),
   toMethodNotAllowedResponse: (method, allowedMethods) => {
     const methods = allowedMethods.join(", ");
-    const message = `Method ${method} is not allowed.`;
-    return createControlError(405, { code: "method_not_allowed", message, hint: `Allowed: ${methods}` }, [
-      "allow",
-      methods,
-    ]);
+    return createErrorResponse(true, {
+      status: 405,
+      code: "method_not_allowed",
+      message: `Method ${method} is not allowed.`,
+      hint: `Allowed: ${methods}`,
+      headers: ["allow", methods],
+    });
   },
-  toBugResponse: (operation) => createControlError(500, { code: "emulator_bug", message: formatBugMessage(operation) }),
+  toBugResponse: (operation) =>
+    createErrorResponse(true, { status: 500, code: "emulator_bug", message: formatBugMessage(operation) }),
 };
 
 /** Formats `by: Input should be a valid string`. `query limit: …` and `path id: …` name the part. */

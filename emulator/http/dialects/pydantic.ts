@@ -11,10 +11,7 @@ import {
 } from "../validation/schema.ts";
 import { maxProblems } from "../validation/validate.ts";
 
-/**
- * An error of pydantic 2 (DECISIONS.md, P13). The messages are written here because zod validates and no library
- * provides them (ARCHITECTURE.md, Written by hand).
- */
+/** An error of pydantic 2 (DECISIONS.md, P13). No library has the messages (ARCHITECTURE.md, Written by hand). */
 export interface PydanticError {
   readonly type: string;
   readonly path: readonly (string | number)[];

@@ -3,19 +3,13 @@ import type { IncomingMessage } from "node:http";
 import type { Cause } from "../../store/cause.ts";
 import { setRequestHeader } from "../hop-by-hop.ts";
 
-/**
- * Header by which a listener identifies the cause of a request to another listener of the same emulator. It never
- * leaves the process.
- */
+/** Header that names the cause of a request between listeners of this emulator. It never leaves the process. */
 const linkHeader = "x-svc-link";
 
 /** Cause of a request that another listener sent. */
 export interface CauseLink {
   readonly cause: Cause;
-  /**
-   * Returns whether the request was sent in a state that has been replaced. Such a request must not change the current
-   * state.
-   */
+  /** Returns whether the state of the request was replaced. It must not change the current state. */
   isStateReplaced(): boolean;
 }
 
@@ -36,10 +30,7 @@ export class CausePropagator {
     this.#ownOrigins.add(origin);
   }
 
-  /**
-   * Creates the header for a request to an origin. `end` must be called when the request has ended. Returns undefined
-   * if the origin belongs to another program.
-   */
+  /** Creates the header for a request to an own origin, or undefined. `end` must be called after the request. */
   createLink(origin: string, cause: Cause): { readonly header: readonly string[]; end(): void } | undefined {
     if (!this.#ownOrigins.has(origin)) return undefined;
     this.#lastNumber += 1;

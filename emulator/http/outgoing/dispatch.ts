@@ -126,10 +126,7 @@ class ForwardExchange implements PendingForward, Dispatcher.DispatchHandler {
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
   }
 
-  /**
-   * Yields the pieces as they arrive. Throws if the response is truncated. Closes the connection if the consumer stops
-   * or never starts.
-   */
+  /** Throws if the response is truncated. Closes the connection if the consumer stops or never starts. */
   #readPieces(): AsyncIterable<Uint8Array> {
     const pieces = this.#read();
     const stop = async () => {

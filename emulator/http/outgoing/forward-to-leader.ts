@@ -22,10 +22,7 @@ import { startForward } from "./dispatch.ts";
 const maxLeaderWaitMs = 10_000;
 const leaderCheckIntervalMs = 50;
 
-/**
- * Maximum size of the start of a body that is stored for a retry. A response up to this size is forwarded when it is
- * complete.
- */
+/** Maximum size of a body that can be retried, and of a response that is forwarded as a whole. */
 const maxReplayBytes = 1 << 20;
 
 /** The timeout is shorter than the idle timeout of a listener, so that a connection does not end while it is in use. */
@@ -179,14 +176,9 @@ const filterHeaders = (rawHeaders: readonly string[], length: string | undefined
  * ends, so that outside headers cannot be mistaken for them.
  */
 
-/**
- * Header of a request that a standby forwards. It contains the key of the leader's term and the standby's information
- * about the client.
- */
+/** Header of a forwarded request: the key of the leader's term, and facts about the client. */
 const forwardedHeader = "x-svc-forwarded";
-/**
- * Header of a response of a process that is not the leader and has done nothing. It contains the key of the request.
- */
+/** Header of the response of a process that does not lead and did nothing: the key of the request. */
 const notLeadingHeader = "x-svc-not-leading";
 
 /** A request that another process of the store forwarded. */
@@ -224,10 +216,7 @@ export function extractForwarded(request: IncomingMessage): ForwardedRequest | u
   }
 }
 
-/**
- * Creates the response if nothing was done because another process is or will become the leader. `name` is the name of
- * the listener.
- */
+/** Nothing was done, because another process is or will become the leader. `name` is the listener. */
 export const createNotLeadingResponse = (name: string, target: string, forwarded?: ForwardedRequest): HttpResponse =>
   createErrorResponse(isForControl(name, target), {
     status: 503,

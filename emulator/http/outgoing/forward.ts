@@ -47,10 +47,7 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
   });
   const timeouts = new TimeoutPool(wall);
   return {
-    /**
-     * Sends method, target, headers and body unchanged, without hop-by-hop headers and with `via` and `x-forwarded-*`.
-     * Does not follow redirects.
-     */
+    /** Sends a request unchanged, except hop-by-hop headers, `via` and `x-forwarded-*`. Follows no redirects. */
     send(url: string, request: ForwardableRequest): PendingForward {
       const base = new URL(url);
       const path = `${base.pathname.replace(/\/$/, "")}${toOriginForm(request.target) ?? "/"}`;
@@ -63,10 +60,7 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
       if (link) void pendingForward.result.then(link.end);
       return pendingForward;
     },
-    /**
-     * Returns the result of `work`, or `timedOut` if the work takes longer than `ms` of wall-clock time. The work
-     * itself continues.
-     */
+    /** Returns `timedOut` if `work` takes longer than `ms` of wall-clock time. The work continues. */
     withTimeout: <T>(ms: number, work: Promise<T>) => timeouts.withTimeout(ms, work),
     /** Returns whether this forwarder sent the request itself, which happens if a URL points back at the sender. */
     isOwn: ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
@@ -107,27 +101,14 @@ function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest
   return headers;
 }
 
-export function omitHeaders(request: ForwardableRequest, names: readonly string[]): ForwardableRequest {
-  return { ...toRequestParts(request), rawHeaders: removeHeaders(request.rawHeaders, names) };
-}
-
-export const replaceTarget = (request: ForwardableRequest, target: string): ForwardableRequest => ({
-  ...toRequestParts(request),
-  target,
-});
+export const omitHeaders = (request: ForwardableRequest, names: readonly string[]): ForwardableRequest =>
+  replaceParts(request, { rawHeaders: removeHeaders(request.rawHeaders, names) });
 
 /** A received request has getters, which a spread skips. */
-function toRequestParts({
-  method,
-  target,
-  rawHeaders,
-  body,
-  remoteAddress,
-  origin,
-  cause,
-}: ForwardableRequest): ForwardableRequest {
-  return { method, target, rawHeaders, body, remoteAddress, origin, cause };
-}
+export const replaceParts = (
+  { method, target, rawHeaders, body, remoteAddress, origin, cause }: ForwardableRequest,
+  parts: Partial<ForwardableRequest>,
+): ForwardableRequest => ({ method, target, rawHeaders, body, remoteAddress, origin, cause, ...parts });
 
 /** Result of a request whose whole response is read. */
 export type SendRequestResult =

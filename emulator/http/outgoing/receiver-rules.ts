@@ -31,10 +31,7 @@ const includesOrEmbeds = (list: BlockList, address: string): boolean =>
   includesAddress(list, address) ||
   (isIP(address) === 6 && findEmbeddedIpv4(address).some((embedded) => includesAddress(list, embedded)));
 
-/**
- * Returns the embedded addresses: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or the last
- * 32 bits.
- */
+/** NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or the last 32 bits. */
 function findEmbeddedIpv4(address: string): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parseGroups(address);
   const formatIpv4 = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join(".");
@@ -59,10 +56,7 @@ function parseGroups(address: string): readonly number[] {
   return [...head, ...Array(8 - head.length - tail.length).fill(0), ...tail];
 }
 
-/**
- * Returns the reason why nothing may be sent to a URL, or undefined if the URL is allowed. Host names are checked again
- * when they are resolved.
- */
+/** Returns undefined if a URL is allowed. Host names are checked again when they are resolved. */
 export function findForbiddenUrlReason(text: string, rules: ReceiverRules): ForbiddenReason | undefined {
   if (!URL.canParse(text)) return { code: "bad_url", message: "The receiver's URL is not valid." };
   const url = new URL(text);
@@ -78,9 +72,7 @@ export function findForbiddenUrlReason(text: string, rules: ReceiverRules): Forb
   return isPermitted || isAllowedHost(url, rules) ? undefined : createReason(host, host);
 }
 
-/**
- * Returns the reason why nothing may be sent to the address of a URL's host, or undefined if the address is allowed.
- */
+/** Returns undefined if the address of a URL's host is allowed. */
 export function findForbiddenAddressReason(
   address: string,
   url: URL,

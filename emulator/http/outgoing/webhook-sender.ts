@@ -25,14 +25,7 @@ export type PostResult =
   | { readonly status: number; readonly body: Buffer }
   | { readonly error: { readonly code: string; readonly message: string } };
 
-export interface WebhookSender {
-  /** Returns the reason why nothing may be sent to a URL, or undefined if the URL is allowed. */
-  findForbiddenReason(url: string): ForbiddenReason | undefined;
-  /** Sends a POST once and follows no redirect. Rejects only with DeliveryAbortedError. */
-  post(request: PostRequest): Promise<PostResult>;
-  abort(): void;
-  close(): Promise<void>;
-}
+export type WebhookSender = ReturnType<typeof createWebhookSender>;
 
 export interface WebhookSenderOptions extends ReceiverRules {
   readonly wall: WallClock;
@@ -51,7 +44,7 @@ class DeliveryAbortedError extends Error {
 const maxCachedTargets = 10_000;
 
 /** Sends webhooks over connections that stay open between attempts. */
-export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
+export function createWebhookSender(options: WebhookSenderOptions) {
   const agent = new Agent({
     // With this number of connections, no attempt waits for a connection.
     connections: maxConcurrent,
@@ -84,8 +77,10 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   }
 
   return {
-    findForbiddenReason: (url) => resolveTarget(url).forbiddenReason,
-    post({ url, headers, body }) {
+    /** Returns the reason why nothing may be sent to a URL, or undefined if the URL is allowed. */
+    findForbiddenReason: (url: string) => resolveTarget(url).forbiddenReason,
+    /** Sends a POST once and follows no redirect. Rejects only with DeliveryAbortedError. */
+    post({ url, headers, body }: PostRequest): Promise<PostResult> {
       const { forbiddenReason, origin, path } = resolveTarget(url);
       if (forbiddenReason) return Promise.resolve({ error: forbiddenReason });
       const sending = startForward(agent, { origin, path, method: "POST", headers, body });
@@ -174,13 +169,7 @@ function createCheckedLookup(rules: ReceiverRules, resolve: typeof lookup): Look
 export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
 
 /** Client of the collector that receives the emulator's spans. */
-export interface SpanCollector {
-  readonly origin: string;
-  /** Sends one JSON document. Never rejects. */
-  post(body: string): Promise<ExportResult>;
-  /** Closes the connection. Pending requests get no response. */
-  close(): Promise<void>;
-}
+export type SpanCollector = ReturnType<typeof createSpanCollector>;
 
 interface CollectorOptions {
   readonly url: string;
@@ -191,7 +180,7 @@ interface CollectorOptions {
 }
 
 /** Creates a collector with one connection, which the first POST opens. */
-export function createSpanCollector({ url, headers, timeoutMs, wall }: CollectorOptions): SpanCollector {
+export function createSpanCollector({ url, headers, timeoutMs, wall }: CollectorOptions) {
   const { origin, pathname, search } = new URL(url);
   const agent = new Agent({
     connections: 1,
@@ -202,7 +191,8 @@ export function createSpanCollector({ url, headers, timeoutMs, wall }: Collector
   });
   return {
     origin,
-    async post(body) {
+    /** Sends one JSON document. Never rejects. */
+    async post(body: string): Promise<ExportResult> {
       const sending = startForward(agent, {
         origin,
         path: `${pathname}${search}`,
@@ -215,6 +205,7 @@ export function createSpanCollector({ url, headers, timeoutMs, wall }: Collector
       sending.abort();
       return { reason: "the response timed out" };
     },
+    /** Closes the connection. Pending requests get no response. */
     close: () => agent.destroy(),
   };
 }
@@ -252,17 +243,11 @@ const tlsMessages: Readonly<Record<TlsFailure, string>> = {
   "other-host": "The receiver's certificate is for another host. Use the host of the certificate in the webhook's URL.",
 };
 
-/** Limits for a receiver, in milliseconds. */
-interface ReceiverLimits {
-  readonly connectTimeoutMs: number;
-  readonly responseTimeoutMs: number;
-}
-
 /** Describes why a POST to that origin got no response. */
 function describeResponseFailure(
   error: unknown,
   origin: string,
-  { connectTimeoutMs, responseTimeoutMs }: ReceiverLimits,
+  { connectTimeoutMs, responseTimeoutMs }: Pick<WebhookSenderOptions, "connectTimeoutMs" | "responseTimeoutMs">,
 ): { readonly code: string; readonly message: string } {
   if (error instanceof ResponseTimeoutError) {
     const message = `The receiver did not respond within ${responseTimeoutMs / 1_000} s.`;
@@ -273,19 +258,15 @@ function describeResponseFailure(
     const message = `The receiver did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
     return { code: "connect_timeout", message };
   }
-  const [name, message] = failuresByErrorCode[code] ?? [];
-  if (name !== undefined && message !== undefined) {
-    return {
-      code: name,
-      message: suggestsTlsServer(origin, code)
-        ? `${message} If it speaks TLS, use https:// in the webhook's URL.`
-        : message,
-    };
+  const failure = failuresByErrorCode[code];
+  if (failure) {
+    const hint = suggestsTlsServer(origin, code) ? " If it speaks TLS, use https:// in the webhook's URL." : "";
+    return { code: failure[0], message: `${failure[1]}${hint}` };
   }
   const text = error instanceof Error ? error.message : String(error);
   if (code === "address_not_allowed") return { code, message: text };
-  const failure = toTlsFailure(code);
-  if (failure !== undefined) return { code: "tls_error", message: tlsMessages[failure] };
+  const tlsFailure = toTlsFailure(code);
+  if (tlsFailure !== undefined) return { code: "tls_error", message: tlsMessages[tlsFailure] };
   if (error instanceof Error && /CERT|TLS|SSL/.test(code)) {
     return { code: "tls_error", message: `TLS with the receiver failed: ${getTlsReason(error)} (${code})` };
   }

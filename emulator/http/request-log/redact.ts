@@ -143,11 +143,6 @@ export const redactTokens = (text: string): string =>
 
 /** Reports whether a string is a word, a number or an ID, as in paths. */
 const isPlain = (text: string): boolean =>
-  (plainPattern.test(text) && !userCodePattern.test(text)) || uuidPattern.test(text) || getLiterals().has(text);
+  (plainPattern.test(text) && !userCodePattern.test(text)) || uuidPattern.test(text) || literalSegments.has(text);
 
-let literalSegments: ReadonlySet<string> | undefined;
-
-function getLiterals(): ReadonlySet<string> {
-  literalSegments ??= new Set(operations.flatMap(({ path }) => path.split("/")));
-  return literalSegments;
-}
+const literalSegments: ReadonlySet<string> = new Set(operations.flatMap(({ path }) => path.split("/")));

@@ -45,10 +45,7 @@ export interface LoggedRequest {
 /** Estimated size of an entry in bytes, without its strings. */
 const defaultEntryBytes = 250;
 
-/**
- * Received requests in memory, in the order of their responses. The oldest request is dropped first. All listeners of
- * an emulator share one log.
- */
+/** Received requests of all listeners, in the order of their responses. The oldest request is dropped first. */
 export class RequestLog {
   readonly #log: ByteBoundedLog<LoggedRequest>;
   readonly #additions = new Emitter<[entry: LoggedRequest, bytes: number]>();
@@ -114,14 +111,8 @@ export class RequestLog {
   }
 }
 
-function estimateFindingsBytes(findings: readonly RequestFinding[]): number {
-  let sum = 0;
-  for (const { code, detail = "" } of findings) sum += 64 + estimateStringBytes(code) + estimateStringBytes(detail);
-  return sum;
-}
+const estimateFindingsBytes = (findings: readonly RequestFinding[]): number =>
+  findings.reduce((sum, { code, detail = "" }) => sum + 64 + estimateStringsBytes([code, detail]), 0);
 
-function areEqual(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
-  return true;
-}
+const areEqual = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((text, i) => text === b[i]);

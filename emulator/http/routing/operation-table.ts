@@ -38,10 +38,7 @@ export class OperationTable {
     this.#isControl = isControl;
   }
 
-  /**
-   * Returns the operation that accepts a request. Returns undefined if the path or the method is wrong, or a parameter
-   * is empty.
-   */
+  /** Returns undefined if the path or the method is wrong, or a parameter is empty. */
   match({ method = "", headers }: IncomingMessage, { isPath, path }: RequestTarget): OperationMatch | undefined {
     if (this.#isControl && method === "HEAD") return this.#matchHead(path);
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);

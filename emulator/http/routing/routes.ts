@@ -1,9 +1,6 @@
 import type { Operation } from "../../../src/api/operation.ts";
 
-/**
- * Branches after one position in a path: literal segments, and a parameter that accepts any other segment except an
- * empty one.
- */
+/** Branches after a position in a path. A parameter accepts any other segment except an empty one. */
 interface RouteNode {
   readonly literal: Map<string, RouteNode>;
   parameter: RouteNode | undefined;
@@ -34,10 +31,7 @@ export const isCatchAll = ({ path }: Operation): boolean => path === "/{full_pat
 
 const routesByFirstOperation = new WeakMap<Operation, Routes[]>();
 
-/**
- * Returns the routes of a list of operations. They are cached, because all emulators of a process serve the same few
- * lists.
- */
+/** The routes are cached, because all emulators of a process serve the same few lists of operations. */
 export function getRoutes(operations: readonly Operation[]): Routes {
   const [first] = operations;
   const candidates = (first && routesByFirstOperation.get(first)) ?? [];
@@ -127,10 +121,7 @@ function findStreams(operations: readonly Operation[]): ReadonlyMap<number, numb
   return new Map(pairs);
 }
 
-/**
- * Returns the first accepted route below `node` for the part of the path from the index `from`. Stores the values of
- * its parameters in `values`.
- */
+/** Finds a route for the path from the index `from`. Stores the values of its parameters in `values`. */
 function searchRoutes(
   node: RouteNode,
   path: string,
@@ -157,10 +148,7 @@ function searchRoutes(
   return slashRoute;
 }
 
-/**
- * Values of parameters by name, without inherited properties. A class prototype is used because V8 treats the result of
- * Object.create(null) as a hash table, which is slower.
- */
+/** Parameters by name. They have a class prototype, because V8 makes Object.create(null) a slower hash table. */
 const Params = function Params() {} as unknown as new () => Record<string, string>;
 Params.prototype = Object.create(null);
 

@@ -20,10 +20,7 @@ const booleanValues: ReadonlyMap<string, boolean> = new Map([
   ...["false", "f", "no", "n", "off", "0"].map((word) => [word, false] as const),
 ]);
 
-/**
- * Converts a string as pydantic does. A string that cannot be converted remains a string, so that validation rejects
- * it.
- */
+/** Converts a string as pydantic does. Validation rejects a string that remains a string. */
 export type StringCoercer = (text: string) => unknown;
 
 /** Coercers by kind of schema (`getSchemaKind`). All other kinds accept the text unchanged. */
@@ -73,10 +70,7 @@ type CheckValue = (value: unknown, path: string, reportFinding: FindingReporter)
 /** Limit per request, because further findings give no new information. */
 const maxFindings = 10;
 
-/**
- * Creates the relaxed checks of an operation. Bodies that can be forms have none, because OAuth ignores unknown
- * parameters (RFC 6749, 3.2).
- */
+/** Creates an operation's relaxed checks. OAuth bodies have none: unknown parameters are ignored (RFC 6749, 3.2). */
 export function createRelaxedChecks({ request, service }: Operation): RelaxedChecks {
   const { params, body } = request;
   const isControl = service.dialect === "control";

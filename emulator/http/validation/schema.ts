@@ -10,9 +10,7 @@ export interface ValidationProblem {
   readonly part: RequestPart;
   readonly issue: ValidationIssue;
   readonly schema: z.ZodType;
-  /**
-   * The complete part of the request: fields as strings, or the JSON document with the original text of its numbers.
-   */
+  /** The complete part: fields as strings, or the JSON document with its numbers as written. */
   readonly source: unknown;
 }
 
@@ -88,9 +86,7 @@ export function hasFreePart(schema: z.ZodType): boolean {
   return [element, valueType, ...Object.values(shape)].some((part) => part !== undefined && hasFreePart(part));
 }
 
-/**
- * Replaces the numbers of a validated value with the numbers of the source document where the schema allows any value.
- */
+/** Restores the numbers of the source document where the schema allows any value. */
 export function restoreSourceNumbers(schema: z.ZodType, value: unknown, source: unknown): unknown {
   const definition = getSchemaDefinition(unwrapSchema(schema));
   if (definition.type === "unknown" || definition.type === "any") return markExactNumbers(value, source);

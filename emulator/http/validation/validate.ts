@@ -96,10 +96,7 @@ function createFieldsCheck(
 
 /** Length below which a document cannot have more problems than the limit. */
 const maxShortDocumentLength = 1_000;
-/**
- * Maximum number of validations of a long document after a number or a boolean in quotes was converted (DECISIONS.md,
- * E11).
- */
+/** Validations of a long document after conversions of values in quotes (DECISIONS.md, E11). */
 const maxLaxAttempts = 10;
 
 function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): PartCheck {
@@ -150,10 +147,7 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
 
 type FormFields = Readonly<Record<string, string | undefined>>;
 
-/**
- * Removes declared form fields that are empty, because they count as absent. Undeclared names remain (DECISIONS.md,
- * R1).
- */
+/** Empty declared fields count as absent. Undeclared names remain (DECISIONS.md, R1). */
 function removeBlanks(schema: z.ZodType, form: FormFields): FormFields {
   const fields = new Map(Object.entries(form));
   dropBlanks(schema, fields);
@@ -192,10 +186,7 @@ function createStringCoercer(schema: z.ZodObject): (fields: RequestFields) => Re
   };
 }
 
-/**
- * Sorts issues of dictionary keys by wire order, because an object lists names that look like numbers first. `source`
- * is the document, whose objects are maps.
- */
+/** Sorts issues of dictionary keys by their order in `source`, because an object lists keys like numbers first. */
 function sortInWireOrder(
   schema: z.ZodType,
   source: unknown,
@@ -225,10 +216,7 @@ const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean 
 /** Maximum number of problems in one list. A real service lists all problems (DECISIONS.md, E11). */
 export const maxProblems = 1_000;
 
-/**
- * Returns a schema that stops collecting problems of a list at this number. The problems of millions of invalid values
- * would exceed the memory. The schema accepts the same values.
- */
+/** Returns a schema that stops collecting problems at this number, because millions would exceed the memory. */
 export function limitProblems(schema: z.ZodType): z.ZodType {
   const { type, shape, element, valueType, innerType, options } = getSchemaDefinition(schema);
   if (type === "object" && shape) {
@@ -244,10 +232,7 @@ export function limitProblems(schema: z.ZodType): z.ZodType {
 const cloneSchema = (schema: z.ZodType, parts: object): z.ZodType =>
   schema.clone({ ...schema._zod.def, ...parts } as typeof schema._zod.def);
 
-/**
- * Returns a list schema with its own counter of problems. Skipped items cannot make the list valid, because it is
- * already invalid.
- */
+/** Skipped items cannot make the list valid, because it is already invalid. */
 function limitIssues(schema: z.ZodType, part: "element" | "valueType", item: z.ZodType): z.ZodType {
   let issueCount = 0;
   const limitedItem = item.clone();

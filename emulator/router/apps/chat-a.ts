@@ -5,10 +5,10 @@ import { concatBody } from "../../http/bodies/decode.ts";
 import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { removeHeaders } from "../../http/hop-by-hop.ts";
-import { Passthrough } from "../../http/reply.ts";
+import { createJsonPassthrough, Passthrough } from "../../http/reply.ts";
 import type { ForwardCall, RouterCall, RouterContext, RouterHandlers } from "../context.ts";
 import { verifyFreshSignature } from "../credentials.ts";
-import { createRouterResponse, forwardToAll, forwardToOwners } from "../proxied/forward.ts";
+import { forwardToAll, forwardToOwners } from "../proxied/forward.ts";
 import { findOwners } from "../resolve/resolve.ts";
 
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
@@ -66,16 +66,13 @@ async function verifyMessage(call: ChatACall): Promise<void> {
   call.fail("bad-chat-a-signature");
 }
 
-/**
- * Forwards a message from chat_a unchanged to the team's cluster if the cluster is one of `candidates`, and otherwise
- * to all candidates.
- */
+/** Forwards a message to the team's cluster if it is one of `candidates`, or else to all of them. */
 async function forwardMessage(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
   const { teams, challenge, isSslCheck } = parseMessage(call.request);
   if (!isSslCheck) await verifyMessage(call);
   const defaultClusters = candidates();
   if (isSslCheck) return new Passthrough(200, [], Buffer.alloc(0));
-  if (challenge !== undefined) return createRouterResponse({ challenge });
+  if (challenge !== undefined) return createJsonPassthrough(200, { challenge });
 
   const owners = await findOwners(
     call,
@@ -93,7 +90,7 @@ async function toObjectResponse(call: ForwardCall, forwarding: Promise<Passthrou
   const response = await forwarding;
   if (response.status < 200 || response.status > 299) return response;
   const body = await concatBody(response.body).catch(() => call.fail("no-cluster-reachable"));
-  if (body.length === 0) return createRouterResponse({});
+  if (body.length === 0) return createJsonPassthrough(200, {});
   // The length is computed again when the response is sent.
   return new Passthrough(response.status, removeHeaders(response.rawHeaders, ["content-length"]), body);
 }

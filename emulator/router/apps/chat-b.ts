@@ -103,10 +103,7 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
     : createInvalidVerdict("serviceurl is not the activity's serviceUrl");
 }
 
-/**
- * Checks a token of the desktop emulator. It names the app in a claim that depends on the token's version, and has no
- * serviceurl.
- */
+/** A token of the desktop emulator names the app by the token's version, and has no serviceurl. */
 function checkEmulatorClaims(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {
   const requester = claims.ver === "2.0" ? claims.azp : claims.appid;
   return requester === app.app_id ? validVerdict : createInvalidVerdict("for another app");

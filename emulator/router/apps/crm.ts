@@ -1,7 +1,7 @@
 import { openCrmB, verifyCrmA } from "../../../src/schemes/crm.ts";
 import { readConnectedApps, resolveFrontEnd } from "../../domain/apps.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import { findString, getQuery } from "../../http/bodies/fields.ts";
+import { findString } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { toOriginForm } from "../../http/routing/path.ts";
 import type { RouterCall, RouterHandlers, SingleClusterCall } from "../context.ts";
@@ -45,44 +45,35 @@ export const crmAHandlers = {
 /** Verifies and forwards a request that has its credentials and payload in the query. */
 async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
   await verifySignature(call);
-  return forwardToOne(call, await findCrmOwner(call, buildOwnerTarget(call.request.target)));
+  return forwardToOne(call, await findCrmOwner(call, buildOwnerQuery(call.request.parsedTarget.search)));
 }
 
-/**
- * Returns a target with the CRM's identifiers under their usual names, so that they select a cluster as in any request
- * (DECISIONS.md, R14, R29).
- */
-function buildOwnerTarget(target: string): string {
-  const query = new URLSearchParams(getQuery(target));
+/** Renames the CRM's identifiers, so that they select a cluster as usual (DECISIONS.md, R14, R29). */
+function buildOwnerQuery(search: string): string {
+  const query = new URLSearchParams(search);
   const email = query.get("userEmail");
   const portal = query.get("portalId");
   if (email !== null && !query.has("email")) query.set("email", email);
   if (portal !== null && !query.has("external_id")) query.set("external_id", portal);
-  return `/?${query}`;
+  return String(query);
 }
 
 type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
-/**
- * Rejects a front end at a forbidden URL. The page loads it from the URL, which the router itself never requests
- * (DECISIONS.md, R28).
- */
+/** The page loads the front end, and the router itself never requests it (DECISIONS.md, R28). */
 async function requireAllowedIndexUrl(call: CanvasCall, indexUrl: string | null | undefined): Promise<void> {
   const { crm_b } = await call.store.read(readConnectedApps);
   if (resolveFrontEnd(crm_b, indexUrl) === "refused") call.fail("index-url-not-allowed");
 }
 
-/**
- * Returns a target with the identifiers in the context of a signed request, so that they select a cluster as in any
- * request (DECISIONS.md, R14).
- */
-function buildTarget(context: unknown): string {
+/** Names the identifiers of a signed request, so that they select a cluster as usual (DECISIONS.md, R14). */
+function buildContextQuery(context: unknown): string {
   const query = new URLSearchParams();
   const email = findString(context, "user", "email");
   const organization = findString(context, "organization", "organizationId");
   if (email !== undefined) query.set("email", email);
   if (organization !== undefined) query.set("external_id", organization);
-  return `/?${query}`;
+  return String(query);
 }
 
 export const crmBHandlers = {
@@ -94,20 +85,18 @@ export const crmBHandlers = {
       return call.fail("bad-signed-request");
     }
     await requireAllowedIndexUrl(call, query.index_url_override);
-    return forwardToOne(call, await findCrmOwner(call, buildTarget(verdict.envelope.context)));
+    return forwardToOne(call, await findCrmOwner(call, buildContextQuery(verdict.envelope.context)));
   },
 
   "crm-b.canvas": async ({ query }, call) => {
     await requireAllowedIndexUrl(call, query.index_url_override);
-    return forwardToOne(call, await findCrmOwner(call, call.request.target));
+    return forwardToOne(call, await findCrmOwner(call, call.request.parsedTarget.search));
   },
 } satisfies RouterHandlers;
 
-/**
- * Returns the owner of the object in a target's query. An object without an owner belongs to the first cluster
- * (DECISIONS.md, R28, R29).
- */
-async function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, target: string): Promise<Cluster> {
-  const [owner] = await findOwners(call, findIdentifiers({ target, headers: {}, body: Buffer.alloc(0) }));
+/** An object without an owner belongs to the first cluster (DECISIONS.md, R28, R29). */
+async function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, search: string): Promise<Cluster> {
+  const request = { parsedTarget: { search }, headers: {}, body: Buffer.alloc(0) };
+  const [owner] = await findOwners(call, findIdentifiers(request));
   return owner ?? call.clusters[0]!;
 }

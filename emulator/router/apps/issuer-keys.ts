@@ -10,10 +10,7 @@ interface KeySet {
 
 /** Lifetime of cached keys of an issuer, as in the libraries of the bot framework (DECISIONS.md, P11). */
 const maxKeyAgeMs = 24 * 60 * 60 * 1_000;
-/**
- * Minimum interval between requests for unknown keys. An unknown key can be new, but unknown keys must not cause a
- * request each time.
- */
+/** An unknown key can be new, but unknown keys must not cause a request each time. */
 const minRequestIntervalMs = 10_000;
 
 /** Published keys of external issuers by the URL of their metadata. */

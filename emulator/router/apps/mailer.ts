@@ -30,10 +30,7 @@ type BlackholeMail = z.infer<typeof BlackholeMail>;
 
 export const blackholeMails = defineNumberedRows("blackhole_mails", "blackhole_mail", BlackholeMail);
 
-/**
- * Limits on the number and the size in bytes of stored mails. Unauthenticated clients can send mails, so only the
- * newest mails are stored. Contents are counted as base64.
- */
+/** Limits on stored mails, which unauthenticated clients can send: number, and bytes with contents as base64. */
 export const maxBlackholeMails = { count: 1_000, bytes: 16 * 1024 * 1024 } as const;
 
 const measureMail = ({ body_base64, content_type }: BlackholeMail): number =>

@@ -99,10 +99,7 @@ export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
   }
 }
 
-/**
- * Returns the key of a user code in the table user_codes. Users type codes in any case and with or without punctuation
- * (RFC 8628, 6.1; DECISIONS.md, R30).
- */
+/** Users type codes in any case, with or without punctuation (RFC 8628, 6.1; DECISIONS.md, R30). */
 export const toUserCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
 
 /** Formats a user code for devices: `WDJB-MJHT`. */

@@ -4,7 +4,7 @@ import { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { authenticateClient, oauthClients } from "../../domain/client-credentials.ts";
 import { parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
-import { type ForwardableRequest, replaceTarget } from "../../http/outgoing/forward.ts";
+import { type ForwardableRequest, replaceParts } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, reply } from "../../http/reply.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
 import { filterCredentials } from "../proxied/forward.ts";
@@ -23,10 +23,7 @@ export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ bod
   return reply(200, tokens, noStoreHeaders);
 };
 
-/**
- * Reports a missing client secret, which an OAuth token endpoint requires (RFC 6749, 3.2.1). AccessTokenGetRequest has
- * no field for it.
- */
+/** Reports a missing client secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
 async function reportMissingSecret({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
   const fields = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
   const client_secret = fields.get("client_secret") ?? undefined;
@@ -73,13 +70,11 @@ function pollGrant(call: RouterCall, deviceCode: string, clientId: string): Prom
 async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<TokenOutcome> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { rejection: "token-cluster-down" };
-  const clusterRequest = replaceTarget(await filterCredentials(call, cluster), request.target);
+  const clusterRequest = replaceParts(await filterCredentials(call, cluster), { target: request.target });
   return toTokenOutcome(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 
-/**
- * Errors that the cluster can return to the client. All other rejections of the cluster mean that the code is invalid.
- */
+/** Errors of the cluster for the client. With any other rejection, the code is invalid. */
 const clusterErrors = lookupTable<PollError>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
@@ -141,10 +136,7 @@ type PollResult =
     }
   | { readonly kind: "authorized"; readonly grant: DeviceGrant };
 
-/**
- * Checks a poll in this order (DECISIONS.md, P2): unknown code, wrong client, expired, early, denied, pending,
- * authorized. A poll during a request to the cluster must wait.
- */
+/** Checks a poll in the order of DECISIONS.md, P2. A poll during a request to the cluster must wait. */
 export function checkPoll(grant: DeviceGrant | undefined, clientId: string, time: PollTime): PollResult {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
   if (grant.expires_at <= time.at) return { kind: "refused", code: "expired-token" };

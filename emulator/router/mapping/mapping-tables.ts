@@ -11,10 +11,7 @@ interface BulkRequest<Body> {
 }
 type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
 
-/**
- * Creates a handler that maps a list in one transaction. The last writer wins, and the response contains the number of
- * moved keys (DECISIONS.md, R9).
- */
+/** The last writer wins. The response contains the number of moved keys (DECISIONS.md, R9). */
 const createMapHandler =
   <Body>(table: Mapping, listKeys: (body: Body) => readonly string[]) =>
   async ({ body }: BulkRequest<Body>, call: BulkCall) => {
@@ -80,10 +77,7 @@ const toClusterInfo = ({ id, label, url }: Cluster) => ({
   sidebar_backend_url: `${url}/sidebar`,
 });
 
-/**
- * The specification, Clusters, has three rules: delete only rows of the cluster, use one transaction, and ignore
- * unknown IDs.
- */
+/** Specification, Clusters: delete only rows of the cluster, in one transaction, and ignore unknown IDs. */
 const deleteWorkspaceData: RouterHandler<"clusters.delete-workspace-data"> = async ({ params, body }, call) => {
   const { id } = requireCluster(call, params.cluster_id);
   await call.store.transaction("clusters.delete-workspace-data", async (tx) => {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineRows, type Transaction } from "../../store/port.ts";
+import { defineRows } from "../../store/port.ts";
 import type { RouterHandlers } from "../context.ts";
 
 type SignatoryInput = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & {
@@ -17,8 +17,10 @@ export const signatoryHandlers = {
       const [newestRow] = await tx.list(signatories, { reverse: true, limit: 1 });
       let lastId = newestRow?.id ?? 0;
       const rows: SignatoryMapping[] = [];
-      for (const signatory of inputs) {
-        const row = await addSignatory(tx, signatory, lastId + 1);
+      for (const { signatory_hash, cluster, uuid = null } of inputs) {
+        const existing = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
+        const row = existing ?? { id: lastId + 1, uuid, cluster, signatory_hash };
+        if (!existing) tx.put(signatories, row);
         lastId = Math.max(lastId, row.id);
         rows.push(row);
       }
@@ -26,18 +28,6 @@ export const signatoryHandlers = {
     });
   },
 } satisfies RouterHandlers;
-
-async function addSignatory(
-  tx: Transaction,
-  { signatory_hash, cluster, uuid }: SignatoryInput,
-  id: number,
-): Promise<SignatoryMapping> {
-  const existing = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
-  if (existing) return existing;
-  const row = { id, uuid: uuid ?? null, cluster, signatory_hash };
-  tx.put(signatories, row);
-  return row;
-}
 
 /** A contract signatory and a cluster that has a contract of this signatory (DECISIONS.md, R33). */
 export const SignatoryMapping = z.strictObject({

@@ -14,10 +14,7 @@ const endpointPaths = {
   device_authorization_endpoint: "/router/v1/oauth2.0/device/code/",
 };
 
-/**
- * Grant type of device codes, which the router redeems regardless of the grants that the cluster supports (RFC 8628,
- * 3.4).
- */
+/** The router redeems device codes whatever grants the cluster supports (RFC 8628, 3.4). */
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** Default for a configuration without a list of grants (RFC 8414, 2). */
@@ -57,9 +54,7 @@ const oauthFields: ReadonlySet<string> = new Set([
   ]),
 ]);
 
-/**
- * Returns whether a path is the path of OAuth server metadata, which ends with the path of the issuer (RFC 8414, 3.1).
- */
+/** The path of OAuth server metadata ends with the path of the issuer (RFC 8414, 3.1). */
 export function isServerMetadata(path: string, issuer: string): boolean {
   const wellKnown = "/.well-known/oauth-authorization-server";
   return path === wellKnown || path === wellKnown + trimTrailing(new URL(issuer).pathname, "/");

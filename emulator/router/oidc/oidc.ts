@@ -7,28 +7,23 @@ import {
   duplicateClientAuthMessage,
 } from "../../domain/client-credentials.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import { replaceTarget } from "../../http/outgoing/forward.ts";
-import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
+import { replaceParts } from "../../http/outgoing/forward.ts";
+import { createJsonPassthrough, noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { issueDeviceTokens } from "../device/token.ts";
-import { createRouterResponse, filterCredentials, forwardToOne } from "../proxied/forward.ts";
+import { filterCredentials, forwardToOne } from "../proxied/forward.ts";
 import { requestCluster } from "../proxied/request-cluster.ts";
 import { findClusterByPrefix } from "../resolve/resolve.ts";
 import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrantType } from "./discovery.ts";
 
 const deviceTokenPath = redeemDeviceCode.path;
 
-/**
- * Context of a request for which the router itself sends requests to clusters. A cluster that times out counts as down.
- */
+/** The router itself sends requests to clusters. A cluster that times out counts as down. */
 type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const uncachedHeaders = { "cache-control": "no-store" };
 
-/**
- * Maximum time that the router waits for an external cluster. Clients need the keys before they respond to any user, so
- * a cluster that hangs must not block them (DECISIONS.md, R35).
- */
+/** Maximum wait for an external cluster, because clients need the keys before they respond (DECISIONS.md, R35). */
 const maxIdentityTimeoutMs = 2_000;
 
 /** Returns the timeout of a cluster. An emulated cluster never hangs, but creates its first key on request. */
@@ -55,12 +50,12 @@ const serveDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) =>
 
 /** Returns metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
 export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
-  createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), uncachedHeaders);
+  createJsonPassthrough(200, createAuthorizationServerMetadata(await fetchConfiguration(call)), uncachedHeaders);
 
 /** Returns the configuration of the first cluster in seed order that responds with one (DECISIONS.md, R35). */
 async function fetchConfiguration(call: IdentityCall) {
   rejectLoop(call);
-  const request = replaceTarget(await filterCredentials(call, "several"), showDiscovery.path);
+  const request = replaceParts(await filterCredentials(call, "several"), { target: showDiscovery.path });
   for (const cluster of call.clusters) {
     const configuration = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
     if (configuration.kind === "answered" && configuration.status === 200 && configuration.body) {
@@ -105,14 +100,12 @@ async function redeemAtTokenEndpoint(body: TokenCall[0]["body"], call: TokenCall
   const { device_code } = body;
   if (device_code === undefined) return call.fail("invalid-request", { reason: "device_code is missing" });
   call.finding("device-code-elsewhere", `the specification redeems device codes at ${deviceTokenPath}`);
-  const tokens = await issueDeviceTokens(call, device_code, client.client_id, replaceTarget(request, deviceTokenPath));
-  return createRouterResponse(tokens, noStoreHeaders);
+  const tokenRequest = replaceParts(request, { target: deviceTokenPath });
+  const tokens = await issueDeviceTokens(call, device_code, client.client_id, tokenRequest);
+  return createJsonPassthrough(200, tokens, noStoreHeaders);
 }
 
-/**
- * Forwards the request to the cluster of the token. The router decodes the token, and the cluster verifies it
- * (DECISIONS.md, R36).
- */
+/** The router decodes the token, and the token's cluster verifies it (DECISIONS.md, R36). */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = call.fail("no-access-token")] =
     /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
@@ -134,9 +127,7 @@ type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 /** Fields of private keys (RFC 7518, 6). Clients reject a key set that contains such a field. */
 const privateKeyFields = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/**
- * Returns the public keys of several sets without duplicates, because clients cannot process two keys with the same ID.
- */
+/** Removes duplicates, because clients cannot process two keys with the same ID. */
 function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
   const keysByText = new Map<string, Jwk>();
   for (const key of keys) {

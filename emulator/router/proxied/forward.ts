@@ -8,10 +8,7 @@ import { Passthrough } from "../../http/reply.ts";
 import type { BroadcastCall, ForwardCall, RouterCall, SingleClusterCall } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
-/**
- * Forwards the unchanged request to its owners, or to all of `defaultClusters` if it has no owner. Resolves with the
- * response to forward.
- */
+/** Forwards the unchanged request to its owners, or without an owner to all of `defaultClusters`. */
 export function forwardToOwners(
   call: ForwardCall,
   owners: readonly Cluster[],
@@ -22,9 +19,7 @@ export function forwardToOwners(
   return forwardToAll(call, owner ? owners : defaultClusters, timeoutMs);
 }
 
-/**
- * Forwards the unchanged request to all of these clusters. Resolves with the response to forward (DECISIONS.md, R13).
- */
+/** Forwards the unchanged request to all of these clusters (DECISIONS.md, R13). */
 export function forwardToAll(
   call: BroadcastCall,
   clusters: readonly Cluster[],
@@ -53,13 +48,6 @@ export async function forwardToOne(
   return sandboxExternalPage(cluster, result.response);
 }
 
-/** Creates a response of the router that replaces the response of a cluster. */
-export const createRouterResponse = (body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
-  new Passthrough(
-    200,
-    Object.entries({ "content-type": "application/json", ...headers }).flat(),
-    Buffer.from(JSON.stringify(body)),
-  );
 /** Result of the request to one cluster. */
 interface ClusterResult {
   readonly cluster: Cluster;
@@ -140,10 +128,7 @@ async function drainBody(body: Passthrough["body"]): Promise<void> {
   }
 }
 
-/**
- * Policy that gives a response a separate origin with scripts and forms. In the router's origin, the page of an
- * external back end could read the console's session (DECISIONS.md, E13).
- */
+/** Separate origin of external pages, which could otherwise read the console's session (DECISIONS.md, E13). */
 const separateOriginPolicy = [
   "content-security-policy",
   "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation",
@@ -152,10 +137,7 @@ const separateOriginPolicy = [
 /** Content types that no browser displays as a page. */
 const jsonTypePattern = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
 
-/**
- * Returns the response of a cluster for forwarding. A page of an external cluster gets a separate origin, and all other
- * responses are unchanged.
- */
+/** Gives a page of an external cluster a separate origin. All other responses are unchanged. */
 export function sandboxExternalPage({ external }: Pick<Cluster, "external">, response: Passthrough): Passthrough {
   if (!external || isJson(response.rawHeaders)) return response;
   // Browsers apply an additional policy together with the cluster's policy.
@@ -199,10 +181,7 @@ export async function filterCredentials(
 const isKeyOf = (key: string, recipient: Cluster | "several"): boolean =>
   recipient !== "several" && isEqualInConstantTime(key, recipient.key);
 
-/**
- * Returns whether a cluster can receive the client ID. A client without a mapping can belong to the cluster that the
- * request names in another way.
- */
+/** A client without a mapping can belong to the cluster that the request names in another way. */
 async function mayHaveClient(
   { store }: CredentialContext,
   clientId = "",
@@ -213,10 +192,7 @@ async function mayHaveClient(
   return owner === undefined || owner === recipient.id;
 }
 
-/**
- * Returns whether a cluster can receive the `authorization` header. Team operations of chat_a accept the key of a
- * cluster as a bearer token, so other requests can contain it too.
- */
+/** Returns whether a cluster can receive `authorization`, which can be another cluster's key as a bearer token. */
 function mayHaveAuthorization(
   { clusters, hideControlTokens }: CredentialContext,
   authorization: string,

@@ -10,20 +10,14 @@ import { forwardToAll, forwardToOwners } from "./forward.ts";
 const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly OwnerIdentifier[]) =>
   forwardToOwners(call, await findOwners(call, identifiers));
 
-/**
- * Lists the identifiers of an invite. Its kind determines the table. For an unknown kind, both tables are searched, the
- * table of creators first.
- */
+/** The kind determines the table. For an unknown kind, the table of creators is searched first. */
 function listInviteIdentifiers(invite: { readonly email_type: string; readonly token: string }): OwnerIdentifier[] {
   const { email_type, token } = invite;
   const kind = findInvitationKind(email_type);
   return kind ? [{ table: `${kind}_tokens`, key: token }] : [...listInviteTokenIdentifiers(token)];
 }
 
-/**
- * Returns the identifier of a state. A state that starts with `{cluster_id}_` was issued by that cluster (DECISIONS.md,
- * R26 and R34).
- */
+/** The cluster that issued a state is its prefix: `{cluster_id}_` (DECISIONS.md, R26 and R34). */
 const toStateIdentifier = ({ state = "" }: { readonly state?: string | undefined }): OwnerIdentifier => ({
   table: "prefix",
   key: state,

@@ -2,7 +2,7 @@ import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { parseBearerToken, readClusterClaim } from "../../../src/schemes/http-authorization.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { findSession } from "../../domain/control-tokens.ts";
-import { findString, getQuery, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
+import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { RouterCall, RouterContext } from "../context.ts";
@@ -63,12 +63,14 @@ async function findClusterIds(
   const id = await view.lookup(mappingTables[table], key);
   return id === undefined ? [] : [id];
 }
+
+type RequestContents = Pick<ReceivedRequest, "headers" | "body"> & {
+  readonly parsedTarget: Pick<ReceivedRequest["parsedTarget"], "search">;
+};
+
 /** A value in a request that can identify its owner, and the table that maps it. */
 export interface OwnerIdentifier {
-  /**
-   * `cluster` is the ID itself, and `prefix` a token that starts with the ID. `signatories` can map to several
-   * clusters.
-   */
+  /** `cluster` is the ID itself, and `prefix` a token that starts with it. `signatories` can have several. */
   readonly table: MappingTable | "cluster" | "prefix" | "signatories";
   readonly key: string;
 }
@@ -77,46 +79,33 @@ export interface OwnerIdentifier {
  * Yields all values in a request that can identify its owner, in order of precedence. The kinds determine the order.
  * Within a kind, the query precedes the top level of a JSON or form body, which precedes a header (DECISIONS.md, R14).
  */
-export function* findIdentifiers(
-  request: Pick<ReceivedRequest, "target" | "headers" | "body">,
-): Generator<OwnerIdentifier> {
+export function* findIdentifiers(request: RequestContents): Generator<OwnerIdentifier> {
   const { headers } = request;
-  const values = readRequestFields(request);
-  const yieldNamed = function* (table: OwnerIdentifier["table"], ...names: readonly string[]) {
-    for (const name of names) for (const key of values(name)) yield { table, key };
-  };
-  const yieldListed = function* (table: OwnerIdentifier["table"], name: string) {
-    for (const key of values.list(name)) yield { table, key };
-  };
+  const { readValues, readLists } = readRequestFields(request);
+  const find = (
+    table: OwnerIdentifier["table"],
+    names: readonly string[],
+    listNames: readonly string[] = [],
+    toKey = (value: string) => value,
+  ) => [...readValues(names), ...readLists(listNames)].map((value) => ({ table, key: toKey(value) }));
 
-  yield* yieldNamed("cluster", "cluster_id", "x-cluster-id");
+  yield* find("cluster", ["cluster_id", "x-cluster-id"]);
   const bearer = parseBearerToken(headers.authorization);
   if (bearer !== undefined) yield* findTokenOwners(bearer);
-  for (const token of values("id_token_hint")) yield* findTokenOwners(token);
+  for (const token of readValues(["id_token_hint"])) yield* findTokenOwners(token);
   if (headers["client-id"]) yield { table: "cluster_clients", key: headers["client-id"] };
-  yield* yieldNamed("cluster_clients", "client_id");
-  yield* yieldListed("cluster_clients", "client_ids");
-  yield* yieldNamed("cluster_emails", "email_hash");
-  yield* yieldListed("cluster_emails", "email_hash_list");
-  for (const address of [...values("email"), ...values("login_hint")]) {
-    yield { table: "cluster_emails", key: hashEmail(address) };
-  }
-  for (const code of [...values("user_code"), ...values.list("user_codes")]) {
-    yield { table: "user_codes", key: toUserCodeKey(code) };
-  }
-  yield* yieldNamed("creator_tokens", "creator_token");
-  yield* yieldListed("creator_tokens", "creator_tokens");
-  yield* yieldNamed("counterparty_tokens", "counterparty_token", "cp_token");
-  yield* yieldListed("counterparty_tokens", "cp_tokens");
-  for (const token of [...values("invite_token"), ...values("token"), ...values.list("tokens")])
+  yield* find("cluster_clients", ["client_id"], ["client_ids"]);
+  yield* find("cluster_emails", ["email_hash"], ["email_hash_list"]);
+  yield* find("cluster_emails", ["email", "login_hint"], [], hashEmail);
+  yield* find("user_codes", ["user_code"], ["user_codes"], toUserCodeKey);
+  yield* find("creator_tokens", ["creator_token"], ["creator_tokens"]);
+  yield* find("counterparty_tokens", ["counterparty_token", "cp_token"], ["cp_tokens"]);
+  for (const token of [...readValues(["invite_token", "token"]), ...readLists(["tokens"])])
     yield* listInviteTokenIdentifiers(token);
-  yield* yieldNamed("chat_a_teams", "chat_a_team_id", "team_id");
-  yield* yieldListed("chat_a_teams", "chat_a_team_id_list");
-  const [type] = values("integration_type");
-  for (const id of [...values("external_id"), ...values.list("external_id_list")]) {
-    yield { table: "external_integrations", key: buildIntegrationKey(id, type) };
-  }
-  yield* yieldNamed("signatories", "signatory_hash");
+  yield* find("chat_a_teams", ["chat_a_team_id", "team_id"], ["chat_a_team_id_list"]);
+  const [type] = readValues(["integration_type"]);
+  yield* find("external_integrations", ["external_id"], ["external_id_list"], (id) => buildIntegrationKey(id, type));
+  yield* find("signatories", ["signatory_hash"]);
   // The session is last, because it belongs to an earlier sign-in, which can be at another cluster.
   const session = findSession(headers);
   if (session !== undefined) yield { table: "prefix", key: session };
@@ -136,33 +125,34 @@ export function* listInviteTokenIdentifiers(token: string): Generator<OwnerIdent
 }
 
 /**
- * Reads all values of a name in a request: in the query, then at the top level of the body, then in a header. With
- * `list`, the value is a list of values.
+ * Returns functions that read all values of names in a request: in the query, then at the top level of the body, then
+ * in a header. `readLists` reads lists of values, which are not in headers.
  */
-interface FieldReader {
-  (name: string): readonly string[];
-  list(name: string): readonly string[];
-}
-
-function readRequestFields(request: Pick<ReceivedRequest, "target" | "headers" | "body">): FieldReader {
-  const search = getQuery(request.target);
+function readRequestFields(request: RequestContents) {
+  const { search } = request.parsedTarget;
   const query = search === "" ? undefined : new URLSearchParams(search);
   const form = parseForm(request);
   const object = form || request.body.length === 0 ? undefined : parseJsonObject(request.body);
   const dropEmpty = (values: readonly (string | undefined)[]) =>
     values.filter((value): value is string => value !== undefined && value !== "");
-  const readValues = (name: string) =>
-    dropEmpty([
-      query?.getAll(name).at(-1),
-      form?.getAll(name).at(-1) ?? findString(object, name),
-      request.headers[name] ?? request.headers[name.replaceAll("_", "-")],
-    ]);
-  const list = (name: string) => {
-    const member = object?.[name];
-    const members = Array.isArray(member) ? member.map((_, index) => findString(member, String(index))) : [];
-    return dropEmpty([...(query?.getAll(name) ?? []), ...(form?.getAll(name) ?? []), ...members]);
+  return {
+    readValues: (names: readonly string[]) =>
+      dropEmpty(
+        names.flatMap((name) => [
+          query?.getAll(name).at(-1),
+          form?.getAll(name).at(-1) ?? findString(object, name),
+          request.headers[name] ?? request.headers[name.replaceAll("_", "-")],
+        ]),
+      ),
+    readLists: (names: readonly string[]) =>
+      dropEmpty(
+        names.flatMap((name) => {
+          const member = object?.[name];
+          const members = Array.isArray(member) ? member.map((_, index) => findString(member, String(index))) : [];
+          return [...(query?.getAll(name) ?? []), ...(form?.getAll(name) ?? []), ...members];
+        }),
+      ),
   };
-  return Object.assign(readValues, { list });
 }
 
 /** Returns the cluster that a request names, after checking that the key belongs to it (DECISIONS.md, R6 and R7). */
@@ -175,10 +165,7 @@ export function requireCluster(
   return cluster;
 }
 
-/**
- * Returns the cluster whose ID is the prefix of a value of the form `{cluster_id}_{rest}`. IDs can contain underscores,
- * so the longest known ID counts (DECISIONS.md, P6).
- */
+/** Returns the cluster whose ID is the longest prefix of a value `{cluster_id}_{rest}` (DECISIONS.md, P6). */
 export function findClusterByPrefix(clusters: readonly Cluster[], value: string | undefined): Cluster | undefined {
   if (value === undefined) return undefined;
   return clusters

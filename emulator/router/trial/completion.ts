@@ -4,10 +4,11 @@ import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { type NewWorkspaceRequest, NewWorkspaceResponse, newWorkspacePath } from "../../domain/workspaces.ts";
 import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
+import { createJsonPassthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import { createRouterResponse, sandboxExternalPage } from "../proxied/forward.ts";
+import { sandboxExternalPage } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 import { findSignupByToken, isEmailTaken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 
@@ -54,13 +55,10 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
     call.finding("workspace-not-mapped", `${cluster.id} created workspace ${workspace_id} without a pending signup`);
     call.fail("account-exists");
   }
-  return createRouterResponse({ cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href });
+  return createJsonPassthrough(200, { cluster_id: cluster.id, workspace_id, cluster_url: new URL(cluster.url).href });
 };
 
-/**
- * Stores whether the signup has its workspace. If the state was replaced during the request to the cluster, nothing is
- * stored, because the signup belongs to the previous state.
- */
+/** Stores whether the signup has its workspace, unless the state was replaced during the request to the cluster. */
 const endSignupClaim = (
   store: RouterCall["store"],
   { id }: TrialSignup,
@@ -92,9 +90,7 @@ const claimSignup = (
     return { signup, cluster };
   });
 
-/**
- * Finds a cluster by its ID and then by its label, which is the name of the region. The default is the first cluster.
- */
+/** A location is an ID, or a label, which is the name of the region. The default is the first cluster. */
 const findClusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
   location === undefined || location === null
     ? clusters[0]

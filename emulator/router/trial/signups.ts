@@ -55,10 +55,7 @@ export async function findSignupByEmail(view: View, email: string): Promise<Tria
   return signup;
 }
 
-/**
- * Returns whether an address is already mapped, because completing its signup would move a user to another cluster
- * (DECISIONS.md, R23).
- */
+/** Completing the signup of a mapped address would move a user to another cluster (DECISIONS.md, R23). */
 export const isEmailTaken = async (
   view: View,
   { hasAccount }: Pick<RouterContext, "hasAccount">,

@@ -1,7 +1,7 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
-import { readConnectedApps } from "../../domain/apps.ts";
-import { evictOldestTrials, sendEmail } from "../../domain/emails.ts";
+import { isCaptchaTester, readConnectedApps } from "../../domain/apps.ts";
+import { emails, sendEmail } from "../../domain/emails.ts";
 import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
 import type { Transaction } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
@@ -23,12 +23,10 @@ const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => 
  * the captcha of the seed (DECISIONS.md, R23).
  */
 async function checkCaptcha(call: RouterCall<"captcha-failed">, captchaAnswer: string): Promise<void> {
-  const { captcha } = await call.store.read(readConnectedApps);
-  const { headers, remoteAddress } = call.request;
-  const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
-  const isSolved = captcha.test_addresses.includes(caller)
+  const apps = await call.store.read(readConnectedApps);
+  const isSolved = isCaptchaTester(apps, call.request)
     ? captchaAnswer !== "" && captchaAnswer !== "fail"
-    : isEqualInConstantTime(captchaAnswer, captcha.captcha_token);
+    : isEqualInConstantTime(captchaAnswer, apps.captcha.captcha_token);
   if (!isSolved) call.fail("captcha-failed");
 }
 
@@ -54,15 +52,14 @@ async function findPendingSignup(
         answers: null,
       };
   tx.put(trialSignups, pendingSignup);
-  if (!existing && !signup.oauth_provider) await sendTrialEmail(tx, context.clock.now(), pendingSignup);
+  if (!existing && !signup.oauth_provider) {
+    // The user continues with the token. The pages of the emulator do not require it.
+    const { email, token } = pendingSignup;
+    sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: context.clock.now() });
+    await evictOldest(tx, emails, { slice: { by: "purpose", equals: "trial" } });
+  }
   await evictOldest(tx, trialSignups, { stays: ({ claimed }) => claimed });
   return pendingSignup;
-}
-
-/** Sends the token with which a user continues the signup. The pages of the emulator do not require it. */
-async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
-  sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
-  await evictOldestTrials(tx);
 }
 
 /** Creates a TrialSignupDomainModel. */
@@ -71,7 +68,7 @@ const toSignupRecord = ({ id, token, email, oauth_provider, account_details }: T
   token,
   email,
   oauth_provider,
-  account_details: account_details && { ...account_details },
+  account_details,
 });
 
 const startTrialOAuth: RouterHandler<"trial.oauth"> = async ({ query }, { store, ids, settings }) => {

@@ -13,10 +13,7 @@ const poolSize = 3;
 /** The maximum time for the statements of an abandoned client to end. */
 const endTimeoutS = 5;
 
-/**
- * This is longer than any statement of the emulator. If its tables are locked for longer, commits fail and are retried
- * later.
- */
+/** Longer than any statement of the emulator. Commits that wait longer for a lock fail and are retried later. */
 const lockTimeoutMs = 5_000;
 const statementTimeoutMs = 120_000;
 
@@ -112,8 +109,5 @@ export class Database {
   }
 }
 
-/**
- * Returns a list of one host, which the types do not declare. The client splits a string at colons, which an IPv6
- * address contains.
- */
+/** Returns a list of one host, because the client splits a string at colons, which an IPv6 address contains. */
 const toHostList = (host: string) => ({ host: [host] as unknown as string });

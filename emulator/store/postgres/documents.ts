@@ -38,10 +38,7 @@ export class Documents {
     this.#leadership = leadership;
   }
 
-  /**
-   * Resolves when the document is durable and has replaced the previous document of that name. Each piece of a string
-   * ends at the end of a line.
-   */
+  /** Resolves when the document is durable and replaces the one of that name. Each piece ends at the end of a line. */
   async write(
     pieces: AsyncIterable<Uint8Array>,
     { kind, getName, getPosition = () => ({ lastLine: 0 }) }: WriteOptions,
@@ -92,10 +89,7 @@ export class Documents {
     }
   }
 
-  /**
-   * Removes checkpoints and their lines before the present checkpoint, oldest first, until at most `limit` bytes are
-   * left. Lines without their checkpoint are useless.
-   */
+  /** Removes the oldest checkpoints before the present one, with their lines, until at most `limit` bytes are left. */
   async trim(present: string, limit: number): Promise<void> {
     await this.#database.pool`
       with ${this.#leadership.mine},

@@ -21,17 +21,11 @@ import type { Database, Sql } from "./database.ts";
  * change, which does not happen in a copy of a whole server. Until then nothing is forwarded.
  */
 
-/**
- * How long a leader may act after its last confirmation. Requests in that time do not read old data. It confirms this
- * often within a lease.
- */
+/** How long a leader may act after its last confirmation, which is repeated often within a lease. */
 export const defaultLeaseMs = 3_000;
 const beatsPerLease = 6;
 
-/**
- * Time for which the heartbeat must not change before another process takes over, if the lock is free. A live leader
- * beats earlier.
- */
+/** Time without a heartbeat after which another process takes over a free lock. A live leader beats earlier. */
 const getTakeoverDelayMs = (leaseMs: number): number => (leaseMs * 1.5) / beatsPerLease;
 
 const checkIntervalMs = 100;
@@ -80,10 +74,7 @@ export class Leadership {
   readonly token: string;
   #epoch: string;
   #isLocked: boolean;
-  /**
-   * Returns the time, including the time for which the machine slept. A monotonic clock stops while the machine sleeps,
-   * but other processes can take over then.
-   */
+  /** Returns the time with that for which the machine slept, in which other processes can take over. */
   readonly #now: () => number;
   /** Time until which no other process can have taken over, on that clock. */
   #assuredUntil: number;

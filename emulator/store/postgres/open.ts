@@ -193,10 +193,7 @@ function explainDatabase(displayUrl: string, cause: unknown): never {
   );
 }
 
-/**
- * The time for which unreferenced bytes are stored, by the server's clock. `file/blob-collection.ts` explains the
- * reasons.
- */
+/** Retention of unreferenced bytes by the server's clock (reasons: `file/blob-collection.ts`). */
 const unreferencedRetention = "30 days";
 
 type FindBlobsInHistory = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>>;

@@ -28,9 +28,7 @@ export class PostgresLog extends JournaledLog {
   readonly #options: PostgresLogOptions;
   readonly #table: JournalTable;
   #base: CheckpointDocument;
-  /**
-   * The length of the journal at the checkpoint. It is negative if the lines before it were written by an earlier run.
-   */
+  /** Length of the journal at the checkpoint, negative if an earlier run wrote the lines before it. */
   #checkpointEnd: number;
   /** True if a statement that replaced the state has no response. */
   #isUncertain = false;
@@ -86,10 +84,7 @@ export class PostgresLog extends JournaledLog {
     }
   }
 
-  /**
-   * Retries in a new epoch, in which lines of the previous epoch can no longer arrive. Lines without a response are
-   * deleted.
-   */
+  /** Retries in a new epoch, after it deletes lines of the previous epoch without a response. */
   async retryWrite(state: State): Promise<boolean> {
     const { leadership, database, report } = this.#options;
     if (leadership.isLost) return false;

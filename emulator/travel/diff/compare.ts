@@ -182,10 +182,7 @@ function* findDifferences(
 
 const isComposite = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/**
- * Returns the members of an object or a list. A missing value counts as an object without members if the other value is
- * an object with members.
- */
+/** A missing value counts as an object without members if the other one has members. */
 function toMembers(value: unknown, other: unknown): object | undefined {
   if (isComposite(value)) return value;
   const isMissing = value === null || value === undefined;
@@ -194,10 +191,7 @@ function toMembers(value: unknown, other: unknown): object | undefined {
 
 const timeFieldPattern = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
 
-/**
- * Returns the part of a value that can be shown. Secrets are recognized by their names, the names around them, or their
- * format.
- */
+/** Secrets are recognized by their names, the names around them, or their format. */
 function presentValue(collection: string, path: string, value: unknown): unknown {
   if (isComposite(value)) return truncateValue(redactTokens(redactText(JSON.stringify(value))));
   if (typeof value === "number") return timeFieldPattern.test(path) && value > 1e11 ? toIsoMillis(value) : value;

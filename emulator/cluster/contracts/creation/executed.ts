@@ -19,7 +19,8 @@ import { toPartyInputs } from "./template-contract.ts";
 type Request = z.output<typeof ImportExecutedRequest>;
 
 export const executedHandlers = {
-  "executed.import": async ({ body }, { store, blobs, pdfs, clock, settings, cluster, caller, fail }) => {
+  "executed.import": async ({ body }, call) => {
+    const { store, blobs, pdfs, clock, caller, fail } = call;
     const { workspace, user } = caller;
     // Validation guarantees that one of the two fields is set.
     const pdfCheck = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
@@ -31,7 +32,7 @@ export const executedHandlers = {
       const at = clock.now();
       const { type, entity } = await validate(tx, workspace, body, pdfCheck, fail);
       const { parties, changes } = await resolveParties(tx, listCounterparties(body), workspace, at);
-      await emitCounterpartyChanges(tx, { clock, caller }, changes);
+      await emitCounterpartyChanges(tx, call, changes);
       const contract = createContract(tx, caller, at, {
         name: body.contract_name,
         kind: "EXECUTED_CONTRACT",
@@ -41,9 +42,8 @@ export const executedHandlers = {
         external_metadata: normalizeMetadata(body.external_metadata),
         versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
-      const performer = toPerformer(caller);
-      const result = await createByTransition(tx, { clock, settings }, contract, "import-executed", { performer });
-      return toListedContract(tx, { cluster }, result);
+      const options = { performer: toPerformer(caller) };
+      return toListedContract(tx, call, await createByTransition(tx, call, contract, "import-executed", options));
     });
   },
 } satisfies ClusterHandlers;

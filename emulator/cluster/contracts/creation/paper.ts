@@ -32,7 +32,7 @@ export const paperHandlers = {
 type PaperCall = ClusterCall<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration">;
 
 async function createFromUpload(route: "review" | "sign", body: PaperRequest, call: PaperCall) {
-  const { store, blobs, pdfs, clock, settings, cluster, caller, fail, finding } = call;
+  const { store, blobs, pdfs, clock, caller, fail, finding } = call;
   const { workspace, user } = caller;
   const pdfCheck = await checkPdf(body.file_base64, pdfs, fail);
   // Validation precedes storage, so a rejected upload leaves nothing behind.
@@ -44,7 +44,7 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
     const at = clock.now();
     const { type, entity, party, reviewer, owner } = await validate(tx, workspace, route, body, pdfCheck, fail);
     const { parties, changes } = await resolveParties(tx, [party], workspace, at);
-    await emitCounterpartyChanges(tx, { clock, caller }, changes);
+    await emitCounterpartyChanges(tx, call, changes);
     const people = await resolvePaperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
     const contract = createContract(tx, caller, at, {
       name: body.contract_name,
@@ -53,26 +53,17 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
       entity_id: entity?.id ?? null,
       counterparties: [...parties],
       signatories: await createSignatoryRows(tx, workspace, people, at),
-      reviews: route === "review" ? [createInternalReview(reviewer, at)] : [],
+      reviews: route === "review" ? [{ id: 1, by: "internal", ...reviewer, requested_at: at, completed_at: null }] : [],
       intake_form: body.intake_form_data ? { data: body.intake_form_data, created_at: at } : null,
       external_metadata: normalizeMetadata(body.external_metadata),
       versions: [createVersion(tx, user, at, { file_name: body.file_name, blob })],
       business_user_id: owner?.id ?? user.id,
     });
-    const performer = toPerformer(caller);
     const trigger = route === "review" ? "upload-for-review" : "upload-for-signature";
-    const result = await createByTransition(tx, { clock, settings }, contract, trigger, { performer });
-    return toListedContract(tx, { cluster }, result);
+    const options = { performer: toPerformer(caller) };
+    return toListedContract(tx, call, await createByTransition(tx, call, contract, trigger, options));
   });
 }
-
-const createInternalReview = (reviewer: Reviewer, at: number): ContractReview => ({
-  id: 1,
-  by: "internal",
-  ...reviewer,
-  requested_at: at,
-  completed_at: null,
-});
 
 async function resolvePaperSignatories(
   view: View,

@@ -6,7 +6,6 @@ import type { ContractTemplate, Workspace } from "../../../domain/workspaces.ts"
 import type { HandlerCall } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { AuthenticatedMember } from "../../context.ts";
-import type { CounterpartyChange } from "../../counterparties/rows.ts";
 import { ProblemCollector } from "../../response.ts";
 import { applyDefaultAnswers, reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
 import { assignPersonIds } from "../../workspace/users.ts";
@@ -14,16 +13,11 @@ import { findEntityByReference, findTemplate, formatRowNotFound } from "../../wo
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { type PartyInput, resolveParties } from "../parties.ts";
 import { formatFullName } from "../records.ts";
-import type { Contract, ContractParty, ContractSignatory } from "../rows.ts";
+import type { ContractParty, ContractSignatory } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
 type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
-
-interface DraftResult {
-  readonly draft: Contract;
-  readonly changes: readonly CounterpartyChange[];
-}
 
 /** Returns the draft for a creation request (DECISIONS.md, C10, F11). */
 export async function draftFromTemplate(
@@ -32,7 +26,7 @@ export async function draftFromTemplate(
   body: Request,
   at: number,
   { fail, finding }: Pick<HandlerCall<RejectionCode, unknown>, "fail" | "finding">,
-): Promise<DraftResult> {
+) {
   const { workspace } = caller;
   const problems = new ProblemCollector();
   const template = await findUsableTemplate(tx, workspace, body.contract_template_id);
@@ -171,9 +165,7 @@ function resolveSignatories(
   const creatorSignatories: SignatoryInput[] = slot?.signatory
     ? [{ ...slot.signatory, is_counterparty: false, counterparty_name: null }]
     : [];
-  if (signatories.length === 0) {
-    return [...listContactSignatories(parties), ...creatorSignatories];
-  }
+  if (signatories.length === 0) return [...listContactSignatories(parties), ...creatorSignatories];
   const inputs = signatories.map(
     ({ name, email, is_counterparty_signatory, counterparty_name, title, note, sign_order }) => ({
       name,
@@ -206,11 +198,8 @@ export async function createSignatoryRows(
   people: readonly SignatoryInput[],
   at: number,
 ): Promise<ContractSignatory[]> {
-  await assignPersonIds(
-    tx,
-    workspace.id,
-    people.map(({ email }) => email),
-  );
+  const addresses = people.map(({ email }) => email);
+  await assignPersonIds(tx, workspace.id, addresses);
   return people.map((person) => ({
     title: "",
     note: null,

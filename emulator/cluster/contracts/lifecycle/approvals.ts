@@ -84,17 +84,13 @@ async function requireApprovers(
 }
 
 const toRequestRecord = (
-  approval: ContractApproval,
-  contract: Contract,
+  { id, name, notes, approver_user_id, approver_role_id, order, status }: ContractApproval,
+  { id: contract_id }: Contract,
 ): ResultOf<typeof requestContractApprovals>[number] => ({
-  id: approval.id,
-  contract_id: contract.id,
-  name: approval.name,
-  ...(approval.approver_user_id !== null && { approver_user_id: approval.approver_user_id }),
-  ...(approval.approver_role_id !== null && { approver_role_id: approval.approver_role_id }),
-  is_sent: approval.status !== "NOT_STARTED",
-  notes: approval.notes,
-  ...(approval.order !== null && { order: approval.order }),
+  ...{ id, contract_id, name, notes, is_sent: status !== "NOT_STARTED" },
+  ...(approver_user_id !== null && { approver_user_id }),
+  ...(approver_role_id !== null && { approver_role_id }),
+  ...(order !== null && { order }),
 });
 
 async function toApprovalRecord(

@@ -10,10 +10,7 @@ import type { LifecycleContext } from "./transition.ts";
 
 type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
-/**
- * The ref of `email-delivery` is `<contract id> <e-mail id>`, and that of `auto-sign` is `<contract id> <signatory id>`
- * (DECISIONS.md, C11).
- */
+/** Refs: `<contract id> <e-mail id>`, and for `auto-sign` `<contract id> <signatory id>` (DECISIONS.md, C11). */
 export function createContractJobHandlers(context: LifecycleContext): JobHandlers {
   const { clock } = context;
 

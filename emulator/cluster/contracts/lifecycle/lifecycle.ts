@@ -48,10 +48,7 @@ const requirementChecks: Readonly<Record<Requirement, (contract: Contract) => bo
   "approval-pending": (contract) => countPendingApprovals(contract) > 0,
 };
 
-/**
- * Follows the table of src/api/contracts/lifecycle.ts, without side effects. `from` is "(new)" for a new contract. `at`
- * is in virtual milliseconds.
- */
+/** Follows the table of src/api/contracts/lifecycle.ts. `from` is "(new)" for a new contract, `at` in virtual ms. */
 export function applyMove(
   contract: Contract,
   trigger: Trigger,

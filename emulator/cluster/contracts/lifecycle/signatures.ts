@@ -43,18 +43,10 @@ export async function recordSignature(
     ...row,
     signatories: inviteNextSignatories(replaceSignatory(row.signatories, { ...signatory, action }), at),
   });
-  const signed = await transitionContract(
-    tx,
-    context,
-    contract,
-    "sign",
-    { performer: toPerson(signatory), patch },
-    fail,
-  );
+  const performer = toPerson(signatory);
+  const signed = await transitionContract(tx, context, contract, "sign", { performer, patch }, fail);
   const hasEveryoneSigned = signed.signatories.every((each) => each.action?.is_success === true);
-  return hasEveryoneSigned
-    ? transitionContract(tx, context, signed, "all-signed", { performer: toPerson(signatory) }, fail)
-    : signed;
+  return hasEveryoneSigned ? transitionContract(tx, context, signed, "all-signed", { performer }, fail) : signed;
 }
 
 /** Declines for a signatory. The contract leaves SIGN (DECISIONS.md, C22). */
@@ -67,15 +59,8 @@ export async function recordDecline(
 ): Promise<Contract> {
   const signatory = findActor(contract, "decline", act.email, fail);
   const action = { is_success: false, notes: act.note ?? null, at: context.clock.now() };
-  const signatories = replaceSignatory(contract.signatories, { ...signatory, action });
-  return transitionContract(
-    tx,
-    context,
-    { ...contract, signatories },
-    "decline",
-    { performer: toPerson(signatory) },
-    fail,
-  );
+  const declined = { ...contract, signatories: replaceSignatory(contract.signatories, { ...signatory, action }) };
+  return transitionContract(tx, context, declined, "decline", { performer: toPerson(signatory) }, fail);
 }
 
 /** The order of participants matters only in SIGN. In any other status, the status is the reason for the rejection. */
@@ -119,6 +104,8 @@ export function requestReview(
   return transitionContract(tx, context, contract, "request-review", { performer, patch }, fail);
 }
 
+const onlyOneAssignee = "Only one of assignee_user_id and assignee_role_id may be given";
+
 type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
 type ExecutionTrigger = "mark-for-execution" | "unmark-for-execution" | "void";
@@ -147,18 +134,11 @@ export const executionHandlers = {
     const { caller, fail } = context;
     const row = await requireContractNumber(tx, caller, params.contract_id, fail);
     const { assignee_user_id, assignee_role_id, description } = body;
-    const problem = await findAssigneeProblem(
-      tx,
-      caller.workspace,
-      { assignee_user_id, assignee_role_id },
-      "Only one of assignee_user_id and assignee_role_id may be given",
-    );
+    const assignee = { assignee_user_id, assignee_role_id };
+    const problem = await findAssigneeProblem(tx, caller.workspace, assignee, onlyOneAssignee);
     if (problem) return fail("invalid-fields", problem);
-    const reviewer = {
-      reviewer_user_id: assignee_user_id ?? null,
-      reviewer_role_id: assignee_role_id ?? null,
-      description,
-    };
+    const [reviewer_user_id, reviewer_role_id] = [assignee_user_id ?? null, assignee_role_id ?? null];
+    const reviewer = { reviewer_user_id, reviewer_role_id, description };
     await requestReview(tx, context, row, { by: toPerformer(caller), reviewer }, fail);
     return reply(200, undefined);
   }),

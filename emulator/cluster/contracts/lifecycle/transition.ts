@@ -37,15 +37,8 @@ export async function transitionContract<T extends Trigger>(
   fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
   // The table that `applyTransition` reads only has rejections of RejectionCode<T>.
-  return applyTransition(
-    tx,
-    context,
-    contract,
-    trigger,
-    options,
-    contract.status,
-    fail as unknown as TransitionRejecter,
-  );
+  const reject = fail as unknown as TransitionRejecter;
+  return applyTransition(tx, context, contract, trigger, options, contract.status, reject);
 }
 
 /** Applies the first trigger to a new contract, which the table never rejects. */
