@@ -12,8 +12,8 @@ const expectedTypes = lookupTable<string>({
 });
 
 /**
- * Describes an issue as the end of a sentence about the field: `must be a list`, `must have at most 100 characters`. Does
- * not quote the value, because it can be a secret.
+ * Describes an issue as the end of a sentence about the field: `must be a list`, `must have at most 100 characters`.
+ * Does not quote the value, because it can be a secret.
  */
 export function describeIssue(issue: z.core.$ZodIssue): string {
   switch (issue.code) {

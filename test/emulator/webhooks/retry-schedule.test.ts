@@ -79,7 +79,7 @@ describe("retry schedule of a workspace", () => {
     });
     await assert.rejects(startTestEmulator(t, { seed: seedWith(["366d"]) }), {
       name: "InvalidOptionsError",
-      message: /workspaces\[0\]\.retry_schedule\[0\]: must be at most 365 days/,
+      message: /workspaces\[0\]\.retry_schedule\[0\] must be at most 365 days/,
     });
   });
 });
