@@ -49,7 +49,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
     );
   } else if (format === "mermaid") {
     await output.printUnwrapped(...renderMermaid(trace));
-  } else if (output.format === "table") {
+  } else if (output.format === "table" && context.globals.fields === undefined) {
     await output.print(...formatTree(trace));
   } else {
     await output.show(trace, { rows: "nodes" });
