@@ -33,6 +33,10 @@ export interface ClockStatus {
 
 export class AdvanceUnderWayError extends Error {
   override readonly name = "AdvanceUnderWayError";
+
+  constructor() {
+    super("The clock is already being advanced. Wait until that advance has finished");
+  }
 }
 
 /**

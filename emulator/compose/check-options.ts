@@ -23,6 +23,8 @@ const isVariables = (value: unknown): boolean =>
 const isIterable = (value: unknown): boolean => isObject(value) && Symbol.iterator in value;
 
 const milliseconds = z.number().min(0);
+/** An empty string is a variable that is not set. As a host, it is every address of this machine. */
+const text = z.string().min(1);
 const bytes = z.int().min(0);
 const callback = z.custom<() => void>(isFunction, "must be a function");
 
@@ -61,7 +63,7 @@ const clock = z
 /** Every option. The compiler compares the names and types with the published ones. */
 const Options = z
   .strictObject({
-    file: z.string(),
+    file: text,
     store,
     schema: z.custom<string>(
       (name) => isText(name) && isSchemaName(name),
@@ -72,12 +74,12 @@ const Options = z
       (seed) => isText(seed) || isObject(seed),
       "must be a name or a document",
     ),
-    from: z.string(),
+    from: text,
     historyBytes: bytes,
     clock,
     autoSignMs: milliseconds,
     port: z.int().min(0).max(65_535),
-    host: z.string(),
+    host: text,
     allowedHosts: z.array(z.string()),
     trustedProxies: z.array(
       z.custom<string>((text) => isAddressRange(String(text)), "must be an address or a range (10.0.0.0/8)"),
@@ -93,10 +95,10 @@ const Options = z
     webhookResponseTimeoutMs: milliseconds,
     workerTick: z.boolean(),
     strict,
-    observed: z.string().min(1),
+    observed: text,
     deterministic: z.boolean(),
     rateLimit: z.number().min(0),
-    token: z.string().min(1),
+    token: text,
     lenientSlashes: z.boolean(),
     upstreamTimeoutMs: milliseconds,
     chatUpstreamTimeoutMs: milliseconds,
@@ -105,7 +107,7 @@ const Options = z
     unreadResponseTimeoutMs: milliseconds,
     graceMs: milliseconds,
     leaseMs: z.number().min(100).max(60_000),
-    runFile: z.string(),
+    runFile: text,
     signal: z.instanceof(AbortSignal),
     log: callback,
     onLeaderChange: callback,

@@ -33,9 +33,10 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
 
 const countedUnits = lookupTable<string>({ array: "item", string: "character" });
 
-/** Describes a limit of a number, or of the size of a list or string: `have at least 1 character`. */
+/** Describes a limit of a number, or of the size of a list or string: `have at least 2 items`. */
 export function describeBound(origin: string, bound: string, limit: number | bigint): string {
   const unit = countedUnits[origin];
+  if (unit !== undefined && bound === "at least" && Number(limit) === 1) return "not be empty";
   return unit === undefined
     ? `be ${bound} ${limit}`
     : `have ${bound} ${limit} ${unit}${Number(limit) === 1 ? "" : "s"}`;

@@ -60,7 +60,7 @@ export function standardWebhookHeaders(message: {
   readonly body: string | Uint8Array;
 }): StandardWebhookHeaders;
 
-/** Verifies the three headers of Standard Webhooks. */
+/** Verifies the three headers of Standard Webhooks. Throws a TypeError if `nowMs` is missing. */
 export function verifyStandardWebhook(
   received: Partial<StandardWebhookHeaders> & {
     readonly secret: string;

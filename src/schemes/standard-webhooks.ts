@@ -22,11 +22,16 @@ export const standardWebhookHeaders = (message: StandardWebhook): StandardWebhoo
   "webhook-signature": computeSignature(message),
 });
 
-/** Verifies the three headers. One `v1` signature of the list must match. Other versions (`v1a`) are skipped. */
+/**
+ * Verifies the three headers. One `v1` signature of the list must match. Other versions (`v1a`) are skipped. Throws a
+ * TypeError without `nowMs`.
+ */
 export function verifyStandardWebhook(
   received: Partial<StandardWebhookHeaders> & Pick<StandardWebhook, "secret" | "body"> & { readonly nowMs: number },
 ): Verdict<"missing" | "stale" | "mismatch"> {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = received;
+  if (Number.isNaN(Number(received.nowMs)))
+    throw new TypeError("verifyStandardWebhook: nowMs must be the current time in milliseconds");
   if (!id || !timestamp || !signatures) return createInvalidVerdict("missing");
   const ageSeconds = Math.floor(received.nowMs / 1_000) - Number(timestamp);
   if (!/^\d+$/.test(timestamp) || Math.abs(ageSeconds) > standardWebhookToleranceSeconds)

@@ -136,7 +136,8 @@ function findNameBefore(text: string): string | undefined {
     .trim()
     .split(" ")
     .slice(-2)
-    .join(" ");
+    .join(" ")
+    .replace(/^-+ ?/, "");
   return /^[A-Za-z]/.test(name) ? name : undefined;
 }
 
@@ -149,9 +150,9 @@ export interface MarkupEdits {
 }
 
 const markupPattern =
-  /<(?<name>[A-Za-z_][\w.:-]{0,80})(?<attributes>\s[^<>]{0,4000})?>(?:<!\[CDATA\[(?<section>[\s\S]{0,10000}?)\]\]>|(?<content>[^<>]*))(?<end><\/\k<name>\s{0,9}>)|(?<tag><[^<>]*>)|(?<between>[^<>]+)/g;
+  /<(?<name>[A-Za-z_][\w.:-]{0,80})(?<attributes>(?:\s+[\w.:-]{1,80}(?:=(?:"[^"<>]{0,4000}"|'[^'<>]{0,4000}'|[^\s"'<>=]{1,4000}))?){0,200}\s*)>(?:<!\[CDATA\[(?<section>[\s\S]{0,10000}?)\]\]>|(?<content>[^<>]*))(?<end><\/\k<name>\s{0,9}>)|(?<tag><!\[CDATA\[|<!(?:DOCTYPE|doctype)[^<>@]*>|<[/?]?[A-Za-z_][\w.:-]{0,80}(?:\s+[\w.:-]{1,80}(?:=(?:"[^"<>]{0,4000}"|'[^'<>]{0,4000}'|[^\s"'<>=]{1,4000}))?){0,200}\s*[/?]?>)|(?<between>[^<>]+)/g;
 
-/** Replaces texts and attribute values. Preserves tags. */
+/** Replaces texts and attribute values. Preserves tags. Comments, and brackets that are no tags, are texts. */
 export const editMarkup = (text: string, edits: MarkupEdits): string =>
   text.replace(markupPattern, (...found) => {
     const {
@@ -172,12 +173,13 @@ export const editMarkup = (text: string, edits: MarkupEdits): string =>
 
 /** Edits attributes. The field of the value in `<input name="pin" value="4711">` is the name of the input. */
 function editAttributes(tag: string, { editAttribute }: MarkupEdits): string {
-  const field = /(?<![\w-])name=["']([^"']{1,80})["']/.exec(tag)?.[1];
-  const edit = (quote: string) => (_: string, name: string, value: string) => {
-    const of = /^(?:value|content)$/.test(name) && field !== undefined ? field : name.replace(/^.*:/, "");
-    return `${name}=${quote}${editAttribute(of, value)}${quote}`;
-  };
-  return tag
-    .replace(/(?<![\w:.-])([\w:.-]+)="([^"]{0,4000})"/g, edit('"'))
-    .replace(/(?<![\w:.-])([\w:.-]+)='([^']{0,4000})'/g, edit("'"));
+  const field = /(?<![\w-])name=["']?([^"'\s>]{1,80})/.exec(tag)?.[1];
+  return tag.replace(
+    /(?<![\w:.-])([\w:.-]+)=(?:"([^"]{0,4000})"|'([^']{0,4000})'|([^\s"'<>=]+))/g,
+    (_, name: string, double?: string, single?: string, plain?: string) => {
+      const of = /^(?:value|content)$/.test(name) && field !== undefined ? field : name.replace(/^.*:/, "");
+      const quote = double !== undefined ? '"' : single !== undefined ? "'" : "";
+      return `${name}=${quote}${editAttribute(of, double ?? single ?? plain ?? "")}${quote}`;
+    },
+  );
 }

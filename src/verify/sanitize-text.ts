@@ -18,11 +18,14 @@ import { editJson } from "./json-edit.ts";
 import { isStandInEmail, isStandInPhone, isStandInWord, type StandIns, type TextKind } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
-const emailPattern = /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
+const emailPattern =
+  /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+(?:@|%40)[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
 const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
-const urlPattern = /\bhttps?:\/\/[^\s"'<>]+/g;
+const urlPattern = /\b[a-z][a-z+]{1,20}:\/\/[^\s"'<>]+/g;
+/** URLs of the web, and other URLs with credentials, such as those of databases. */
+const privateUrlPattern = /^(?:[a-z+]*https?:|[^/]+\/\/[^/]*@)/;
 const longTokenPattern = /[A-Za-z0-9+/_=~.-]{16,}/g;
 const standInTokenPattern = /\b(?:safe|5afe)[\w+/=-]+/g;
 const isoTimesPattern = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g;
@@ -111,7 +114,7 @@ export class TextSanitizer {
     // URLs are replaced first, because their parts must not contain placeholders.
     const withoutUrls = value
       .replace(/[\ue000\ue001]/g, "")
-      .replace(urlPattern, (url) => setAside(this.sanitizeUrl(url)));
+      .replace(urlPattern, (url) => (privateUrlPattern.test(url) ? setAside(this.sanitizeUrl(url)) : url));
     const marked = [...s.secrets].reduce(
       (text, [secret, standIn]) =>
         secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, setAside(standIn)) : text,
@@ -124,7 +127,7 @@ export class TextSanitizer {
       return hidden === undefined ? undefined : setAside(hidden);
     })
       .replace(jwtPattern, (jwt) => setAside(this.#sanitizeJwt(jwt)))
-      .replace(emailPattern, (email) => setAside(isStandInEmail(email) ? email : s.createEmail(email)))
+      .replace(emailPattern, (email) => setAside(this.#sanitizeEmail(email)))
       .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? setAside(word) : word))
       .replace(uuidPattern, (uuid) => setAside(s.isOwn(uuid) ? uuid : s.createToken(uuid)))
       .replace(isoTimesPattern, (time) => setAside(time))
@@ -136,6 +139,13 @@ export class TextSanitizer {
       .replace(standInTokenPattern, (token) => (s.isOwn(token) ? setAside(token) : token));
     const worded = this.#sanitizeWords(plain, kind);
     return restorePlaceholders(worded, found);
+  }
+
+  #sanitizeEmail(email: string): string {
+    const address = decodeUrlPart(email);
+    if (isStandInEmail(address)) return email;
+    const standIn = this.#standIns.createEmail(address);
+    return email.includes("@") ? standIn : encodeURIComponent(standIn);
   }
 
   #sanitizeLong(text: string, aside: (text: string) => string): string {
@@ -201,7 +211,7 @@ export class TextSanitizer {
     const [, scheme = "", credentials, host = "", port = ""] =
       /^([a-z+]+:\/\/)([^@]*@)?(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(origin) ?? [];
     const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$|\.example$|(?:^|\.)example\.(?:com|org|net)$/.test(host);
-    const user = credentials === undefined ? "" : `${this.#standIns.createToken(credentials.slice(0, -1))}@`;
+    const user = credentials === undefined ? "" : `${this.#standIns.createToken(credentials.slice(0, -1), "secret")}@`;
     return `${scheme}${user}${isLocal ? host : this.#standIns.createHost(host)}${port}`;
   }
 

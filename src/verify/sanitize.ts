@@ -83,8 +83,11 @@ export class ExchangeSanitizer {
 
   #sanitizeFileName(file: string): string {
     const [, encoding = "", name = "", extension = ""] = /^([\w-]+''|)(.*?)(\.\w{1,5})?$/s.exec(file) ?? [];
-    const sanitized = this.#text.sanitizeText(decodeUrlPart(name), "field");
-    return encoding + (encoding === "" ? sanitized : sanitized.replaceAll(" ", "%20")) + extension;
+    const plain = decodeUrlPart(name);
+    // The end of an e-mail address is not an extension.
+    const [stem, end] = plain.includes("@") ? [plain + extension, ""] : [plain, extension];
+    const sanitized = this.#text.sanitizeText(stem, "field");
+    return encoding + (encoding === "" ? sanitized : sanitized.replaceAll(" ", "%20")) + end;
   }
 
   #sanitizeCredentials(value: string): string {
@@ -113,9 +116,9 @@ export class ExchangeSanitizer {
 
   #sanitizeCookies(value: string): string {
     const cookies = value.split(";").map((cookie) => {
-      const [, name = "", secret] = /^([^=]*)=(.*)$/s.exec(cookie) ?? [];
-      const isAttribute = /^(?:path|expires|max-age|samesite)$/i.test(name.trim());
-      return secret === undefined || isAttribute ? cookie : `${name}=${this.#text.replaceSecret(secret)}`;
+      // A cookie can have no name: `Set-Cookie: value; Secure`.
+      const [, name = "", secret = ""] = /^(\s*(?:[^=]*=)?)(.*)$/s.exec(cookie) ?? [];
+      return secret === "" || cookieAttributePattern.test(cookie) ? cookie : name + this.#text.replaceSecret(secret);
     });
     return cookies.join(";");
   }
@@ -130,8 +133,19 @@ export class ExchangeSanitizer {
     if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, location));
     if (/^%PDF-/.test(text) || /octet-stream|officedocument|msword|csv/i.test(contentType))
       return this.#standIns.createFile(body);
-    // Other content is text with values, such as HTML and XML.
-    return Buffer.from(this.#sanitizeMarkup(text, location));
+    return Buffer.from(this.#sanitizeLines(text, location));
+  }
+
+  /** Sanitizes lines of JSON (NDJSON, event streams). Other content is text with values, such as HTML and XML. */
+  #sanitizeLines(text: string, location: FieldLocation): string {
+    let sanitized = "";
+    let at = 0;
+    for (const { 0: line, index } of text.matchAll(/(?<=^(?:data: ?)?)[[{].*$/gm)) {
+      if (tryParseJson(line) === undefined) continue;
+      sanitized += this.#sanitizeMarkup(text.slice(at, index), location) + this.#text.sanitizeJson(line, location);
+      at = index + line.length;
+    }
+    return sanitized + this.#sanitizeMarkup(text.slice(at), location);
   }
 
   /** Replaces values, files and file names in a multipart body. Preserves the remaining bytes. */
@@ -165,13 +179,15 @@ export class ExchangeSanitizer {
       editElement: (name, value) => sanitizePart(name, value, sanitizeByLine),
       editAttribute: (name, value) =>
         sanitizePart(name, value, (other) =>
-          contentAttributePattern.test(name) ? this.#text.sanitizeText(other, "field") : other,
+          this.#text.sanitizeText(other, contentAttributePattern.test(name) ? "field" : "error"),
         ),
     });
   }
 }
 
-/** Attributes of markup that contain values. */
+const cookieAttributePattern = /^\s*(?:(?:path|expires|max-age|samesite)=.*|secure|httponly|partitioned)\s*$/is;
+
+/** Attributes of markup that contain values. The words of other attributes are preserved if possible. */
 const contentAttributePattern = /^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/;
 
 /** Parameters `name="value"` and `name=value` of a challenge or of credentials. */

@@ -47,6 +47,11 @@ describe("Standard Webhooks signature", () => {
     it(`rejects ${label}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
   }
 
+  it("requires the current time, because any message would be fresh without it", () => {
+    for (const nowMs of [undefined, Number.NaN, "now"] as unknown as number[])
+      assert.throws(() => verify({ nowMs }), { name: "TypeError", message: /nowMs/ });
+  });
+
   it("rejects a secret that is not base64", () =>
     assert.throws(() => standardWebhookHeaders({ ...message, secret: "whsec_?" }), { name: "TypeError" }));
 });

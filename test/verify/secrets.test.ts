@@ -201,6 +201,66 @@ const namedSecrets: Readonly<
     "zebulonrealm",
     "response header www-authenticate",
   ],
+  "a cookie without a name": [
+    createExchange({ headers: [["cookie", "hunterdoor; theme=dark"]] }),
+    "hunterdoor",
+    "request header cookie",
+  ],
+  "a cookie without a name in a response": [
+    createExchange({}, { headers: [["set-cookie", "hunterdoor; Path=/; Secure"]] }),
+    "hunterdoor",
+    "response header set-cookie",
+  ],
+  "credentials of a URL": [
+    createRequest("application/json", '{"hook":"https://jane:hunterdoor@acme.com/in"}'),
+    "hunterdoor",
+    "request body hook",
+  ],
+  "credentials of a database URL in an error": [
+    returns(500, "application/json", '{"detail":"Cannot open postgres://jane:hunterdoor@db:5432/crm"}'),
+    "hunterdoor",
+    "response body detail",
+  ],
+  "a line of JSON with markup": [
+    returns(200, "application/x-ndjson", '{"note":"1 <b","password":"hunterdoor"}\n{"note":"2> c"}\n'),
+    "hunterdoor",
+    "response body password",
+  ],
+  "an event of a stream with markup": [
+    returns(200, "text/event-stream", 'data: {"note":"<a href=x","pin":4711}\n\ndata: {"note":"y>"}\n\n'),
+    "4711",
+    "response body pin",
+  ],
+  "an address in angle brackets": [
+    returns(500, "text/plain", "The message to <jane@acme.com> was rejected"),
+    "jane@acme.com",
+    "response body",
+  ],
+  "a comment in markup": [
+    returns(200, "text/html", "<!-- password=hunterdoor --><p>Hello</p>"),
+    "hunterdoor",
+    "response body password",
+  ],
+  "an attribute without quotes": [
+    returns(200, "text/html", "<input name=pin value=4711>"),
+    "4711",
+    "response body pin",
+  ],
+  "an address in an XML attribute": [
+    createRequest("application/xml", '<to mailbox="jane@acme.com"/>'),
+    "jane@acme.com",
+    "request body mailbox",
+  ],
+  "an address as a file name": [
+    createExchange({}, { headers: [["content-disposition", "attachment; filename=jane@acme.com"]] }),
+    "jane@acme",
+    "response header content-disposition",
+  ],
+  "an encoded address in an error": [
+    returns(404, "application/json", '{"detail":"No page /of/jane%40acme.com/"}'),
+    "acme.com",
+    "response body detail",
+  ],
   "Basic credentials": [
     createExchange({ headers: [["authorization", `Basic ${base64("zebulon:north-wind")}`]] }),
     base64("zebulon:north-wind"),

@@ -107,6 +107,13 @@ describe("svc emulator trace", () => {
     );
   });
 
+  it("prints only the named fields, and rejects an unknown field", async (t) => {
+    const { svc } = await startWithDeadReceiver(t, 5);
+    const { exit, stdout } = await svc("emulator trace delivery:1 --fields id,kind");
+    assert.deepEqual([exit, stdout.split("\n").includes("delivery:1\tdelivery")], [0, true], stdout);
+    assert.equal((await svc("emulator trace delivery:1 --fields nope")).exit, 2);
+  });
+
   it("prints OpenTelemetry spans with their parents", async (t) => {
     const { svc, json } = await startWithDeadReceiver(t, 5);
     const { nodes } = await json<{ nodes: readonly Node[] }>("emulator trace T-1");

@@ -187,6 +187,29 @@ describe("svc verify proxy with svc webhooks listen --save", () => {
     assert.match(stdout, /^6 of 6 exchanges compared: 6 claims confirmed, 0 refuted/);
   });
 
+  it("listens only on an address of this machine", async (t) => {
+    const { svc } = await startCliEmulator(t);
+    for (const host of ["", "192.0.2.1"]) {
+      const proxy = startCommand(svc, [
+        "verify",
+        "proxy",
+        "--to",
+        "http://localhost:9",
+        "--out",
+        "c",
+        "--json",
+        "--host",
+        host,
+      ]);
+      void proxy.saw("ready").then(
+        () => proxy.signal("SIGINT"),
+        () => {},
+      );
+      const { exit, stderr } = await proxy.completion;
+      assert.deepEqual([exit, /--host must be an address of this machine/.test(stderr)], [2, true], stderr);
+    }
+  });
+
   it("leaves its connection to the next request if the service rejects an upload early", async (t) => {
     const reject = "HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\n\r\n";
     const service = createServer((socket) => socket.on("error", () => {}).once("data", () => socket.end(reject)));

@@ -51,6 +51,12 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
     );
   });
 
+  it("prints only the named fields, also at a terminal", async (t) => {
+    const { certify } = await startSignedReceiver(t);
+    const { stdout } = await certify(["--only", "genuine", "--fields", "id,result", "--no-color"], { tty: true });
+    assert.equal(stdout, "ID       RESULT\ngenuine  passed\n");
+  });
+
   it("marks findings in a GitHub Actions run", async (t) => {
     const { certify } = await startSignedReceiver(t, { isGenuine: () => true });
     const { stderr } = await certify(["--only", "signature.tampered", "--quiet"], { env: { GITHUB_ACTIONS: "true" } });

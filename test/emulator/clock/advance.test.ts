@@ -68,7 +68,10 @@ describe("clock advance", () => {
 
     await add([toMilliseconds(1), "a"]);
     const first = runner.advance({ by: toMilliseconds(2) });
-    await assert.rejects(runner.advance({ by: toMilliseconds(3) }), AdvanceUnderWayError);
+    await assert.rejects(runner.advance({ by: toMilliseconds(3) }), {
+      name: "AdvanceUnderWayError",
+      message: "The clock is already being advanced. Wait until that advance has finished",
+    });
     await assert.rejects(runner.setClock({ mode: "auto" }), AdvanceUnderWayError);
     assert.equal((await first).to, initialTimeMs + toMilliseconds(2));
     assert.equal((await runner.advance({ by: toMilliseconds(1) })).to, initialTimeMs + toMilliseconds(3));

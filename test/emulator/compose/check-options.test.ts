@@ -26,6 +26,10 @@ describe("validation of emulator options", () => {
     [{ strict: ["bodys"] }, 'strict: unknown strict check "bodys". Did you mean bodies?'],
     [{ log: "yes" }, "log must be a function"],
     [
+      { host: "", file: "", from: "", runFile: "" },
+      ["file", "from", "host", "runFile"].map((name) => `${name} must not be empty`).join("; "),
+    ],
+    [
       { webhookAllow: ["hooks.example.com", "https://hooks.example.com/x"] },
       'webhookAllow.1 must be host, host:port or *.domain, got "https://hooks.example.com/x". Did you mean hooks.example.com?',
     ],

@@ -79,9 +79,7 @@ describe("process with closed emulators", () => {
 });
 
 describe("emulator.close()", () => {
-  it("does not wait for unresponsive receivers or requests that wait for them", {
-    timeout: 20_000,
-  }, async (t) => {
+  it("does not wait for unresponsive receivers or requests that wait for them", { timeout: 20_000 }, async (t) => {
     const { api, control, close } = await startTestEmulator(t);
     const receiver = createServer();
     const deliveryRequested = once(receiver, "request");

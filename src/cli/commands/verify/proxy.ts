@@ -5,8 +5,12 @@ import { openRecordingProxy } from "../../../verify/proxy.ts";
 import type { RawExchange } from "../../../verify/recorder.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
-import { CommandFailedError, InputRequiredError } from "../../process/failure.ts";
+import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { openRecording } from "./open-recorder.ts";
+
+/** An empty host would be every address of this machine. */
+const createHostError = (address: string, cause?: unknown): UsageError =>
+  new UsageError(`--host must be an address of this machine, got "${address}"`, { cause });
 
 const flags = [
   createTextFlag("to", "URL", "Base URL of the service (default: the base URL of the profile)"),
@@ -32,6 +36,7 @@ const verifyProxy = defineCommand({
         ? (await context.target("contracts")).baseUrls.contracts
         : parseBaseUrlFlag(flagValues.to, "--to");
     if (to === undefined) throw new InputRequiredError("to", "--to is required: the base URL of the service");
+    if (address === "") throw createHostError(address);
     const { recorder, end } = await openRecording(context, folderName);
     const pendingWrites: Promise<unknown>[] = [];
     const stopController = new AbortController();
@@ -67,7 +72,8 @@ const verifyProxy = defineCommand({
         pendingWrites.push(output.warn(`Not recorded: ${reason}`));
       },
     }).catch((cause: NodeJS.ErrnoException) => {
-      if (!["EADDRINUSE", "EACCES", "EADDRNOTAVAIL"].includes(cause.code ?? "")) throw cause;
+      if (cause.syscall === "getaddrinfo" || cause.code === "EADDRNOTAVAIL") throw createHostError(address, cause);
+      if (!["EADDRINUSE", "EACCES"].includes(cause.code ?? "")) throw cause;
       const hint = "Choose another one with --port, or leave it out.";
       const message = `Cannot listen on ${address}, port ${port}: ${cause.code}.`;
       throw new CommandFailedError("failed", "port_taken", message, { hint, cause });
