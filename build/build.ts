@@ -17,11 +17,7 @@ const root = resolve(import.meta.dirname, "..");
 const commandLine = ["src/cli/main.ts", "src/cli/runtime/perform.ts"];
 
 /** Modules that other programs import or require. The command line loads the emulator from the same file. */
-const libraries = {
-  emulator: "emulator/index.ts",
-  client: "src/client/index.ts",
-  webhooks: "src/schemes/index.ts",
-};
+const libraries = { emulator: "emulator/index.ts", client: "src/client/index.ts", webhooks: "src/schemes/index.ts" };
 
 const isLibrary = (module: string): boolean => Object.values(libraries).includes(module);
 

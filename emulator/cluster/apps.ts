@@ -154,10 +154,12 @@ async function listOptions(view: View, payload: Payload, { id }: Workspace) {
   const query = (findString(payload, "value") ?? "").toLowerCase();
   const all = await view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true });
   const matches = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
-  return matches.slice(0, maxOptions).map((row) => ({
-    text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionLength) },
-    value: formatCompositeId(row),
-  }));
+  return matches
+    .slice(0, maxOptions)
+    .map((row) => ({
+      text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionLength) },
+      value: formatCompositeId(row),
+    }));
 }
 
 /** Suspension of the workspace by event type. Other events carry the status in their subscription. */

@@ -34,10 +34,7 @@ function renderAppPage({ title, content, context, frontEnd }: AppPage): Passthro
 ${context && renderContext(context)}
 ${frontEnd && html`<iframe title="Front end" src="${frontEnd.href}"></iframe>`}
 ${frontEnd && context && new Html(`<script>${sendContext}</script>`)}`,
-    {
-      ...allowFraming,
-      ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${sendContextHash}'` }),
-    },
+    { ...allowFraming, ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${sendContextHash}'` }) },
   );
   return createPageResponse(200, page);
 }
@@ -120,10 +117,7 @@ async function findActingWorkspaces(
   return actingUsers.map(({ workspace_id }) => workspace_id);
 }
 
-export const crmARoutes = {
-  [`GET ${iframePath}`]: openIframe,
-  "GET /router/v1/crm_a/cards": listCards,
-};
+export const crmARoutes = { [`GET ${iframePath}`]: openIframe, "GET /router/v1/crm_a/cards": listCards };
 
 const path = "/router/v1/crm_b/";
 const title = "Contracts in crm_b";

@@ -114,11 +114,7 @@ export class HotStandby {
   /** A liveness request concerns this process only. */
   #createHealthPart(): ListenerPart {
     const { readiness, process } = this.#options;
-    const getReadiness = (): Readiness => ({
-      ...readiness,
-      role: "standby",
-      leader: this.#leader?.router_url ?? null,
-    });
+    const getReadiness = (): Readiness => ({ ...readiness, role: "standby", leader: this.#leader?.router_url ?? null });
     return createPart({
       operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
       handlers: {

@@ -94,11 +94,7 @@ async function* watchDeliveries(
   for await (const { delivery, attempt, at } of events) {
     if (!matchesFilter(delivery, toFilter(query))) continue;
     const [record] = await store.read((view) => toDeliveryRecords(view, [delivery], settings));
-    yield {
-      ...record!,
-      at: toIsoMillis(at),
-      attempt: attempt === undefined ? null : toAttemptRecord(attempt),
-    };
+    yield { ...record!, at: toIsoMillis(at), attempt: attempt === undefined ? null : toAttemptRecord(attempt) };
   }
 }
 

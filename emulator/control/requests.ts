@@ -29,10 +29,12 @@ export const requestHandlers = {
       .filter(createRequestFilter({ ...query, reads: true }));
     const listedRequests = query.reads ? matches : matches.filter((entry) => !isControlPlaneRead(entry));
     return {
-      items: listedRequests.slice(-query.limit).map((entry) => ({
-        ...toRequestRecord(entry),
-        ...(query.bodies && entry.body && { body: redactBody(tryParseJson(entry.body.toString("utf8"))) }),
-      })),
+      items: listedRequests
+        .slice(-query.limit)
+        .map((entry) => ({
+          ...toRequestRecord(entry),
+          ...(query.bodies && entry.body && { body: redactBody(tryParseJson(entry.body.toString("utf8"))) }),
+        })),
       total: listedRequests.length,
       reads_omitted: matches.length - listedRequests.length,
     };

@@ -251,9 +251,7 @@ const attemptSenders: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder
       await send(message);
       return send(message);
     },
-    drop: () => async () => ({
-      error: { code: "dropped", message: "A scripted fault prevented this attempt." },
-    }),
+    drop: () => async () => ({ error: { code: "dropped", message: "A scripted fault prevented this attempt." } }),
     tamper: () => (message, send) => send({ ...message, sentBody: tamperWithBody(message.body) }),
     wrong_key: (id) => (message, send) => send({ ...message, hmacKey: deriveWrongKey(id) }),
   };

@@ -10,10 +10,7 @@ export const causes = defineRows<CauseRow, "before" | "moved_by">({
   schema: CauseRow,
   key: (row) => row.id,
   // There is no index by trace, because it would slow down every request and few callers need it.
-  indexes: {
-    before: (row) => row.before ?? undefined,
-    moved_by: (row) => row.moved_by ?? undefined,
-  },
+  indexes: { before: (row) => row.before ?? undefined, moved_by: (row) => row.moved_by ?? undefined },
 });
 
 /** Maximum number of stored causes. The oldest of more are dropped in batches of `causeEvictionBatch`. */

@@ -140,10 +140,7 @@ export function buildCredentialHeaders(
       const key = namedKey || clusterKey;
       // The specification declares its optional header `authorization` without a purpose.
       const { bearer } = operation.auth === "cluster-key-or-bearer" ? credentials : { bearer: undefined };
-      return {
-        ...(key ? { "x-cluster-key": key } : {}),
-        ...(bearer ? { authorization: `Bearer ${bearer}` } : {}),
-      };
+      return { ...(key ? { "x-cluster-key": key } : {}), ...(bearer ? { authorization: `Bearer ${bearer}` } : {}) };
     }
     case "basic": {
       if (!credentials.basic) throw new MissingCredentialsError("basic");

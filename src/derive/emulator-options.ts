@@ -39,9 +39,7 @@ export const emulatorOptions = {
     text: "path",
     flags: [textFlag("State", "file", "FILE", "Keep the state in this file (default: .svc/emulator.json)")],
   },
-  ephemeral: {
-    flags: [createSwitch("ephemeral", "Keep the state in memory", { section: "State" })],
-  },
+  ephemeral: { flags: [createSwitch("ephemeral", "Keep the state in memory", { section: "State" })] },
   seed: {
     flags: [textFlag("State", "seed", "NAME|FILE", "Seed of a new state: demo, empty, or a file", { default: "demo" })],
   },
@@ -155,11 +153,7 @@ export const emulatorOptions = {
     ],
   },
   webhookConnectTimeoutMs: { default: 5_000 },
-  webhookResponseTimeoutMs: {
-    default: 60_000,
-    variable: "SVC_WEBHOOK_TIMEOUT",
-    text: "duration",
-  },
+  webhookResponseTimeoutMs: { default: 60_000, variable: "SVC_WEBHOOK_TIMEOUT", text: "duration" },
   workerTick: { default: false },
   strict: {
     flags: [

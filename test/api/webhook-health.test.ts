@@ -349,10 +349,7 @@ describe("webhook attempt diagnosis", () => {
   it("suggests starting the receiver after a refused connection", () =>
     assert.deepEqual(
       diagnoseFailedAttempt(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })),
-      {
-        meaning: "Last attempt: connection refused.",
-        steps: [{ kind: "fix", words: "Start the receiver." }],
-      },
+      { meaning: "Last attempt: connection refused.", steps: [{ kind: "fix", words: "Start the receiver." }] },
     ));
 
   it("suggests a signature check for a 401 unless a fault caused the response", () => {

@@ -83,15 +83,7 @@ describe("svc dev in a pipe", () => {
     const [ready] = session.events();
     assert.deepEqual(
       { ...ready, state: undefined },
-      {
-        ...ready,
-        type: "ready",
-        ui: "1.0",
-        started: true,
-        state: undefined,
-        webhook_id: 1,
-        forward_to: url,
-      },
+      { ...ready, type: "ready", ui: "1.0", started: true, state: undefined, webhook_id: 1, forward_to: url },
     );
     assert.equal(ready?.state, file);
     for (const name of ["router_url", "contracts_url", "receiver_url"]) assert.match(String(ready?.[name]), /^http:/);

@@ -87,10 +87,7 @@ describe("manual page", () => {
     skip: hasProgram("groff") ? false : "groff is not installed",
   }, async () => {
     const { stdout: page } = await runCli("help --man");
-    const { status, stderr, stdout } = spawnSync("groff", ["-man", "-Tutf8", "-ww"], {
-      input: page,
-      encoding: "utf8",
-    });
+    const { status, stderr, stdout } = spawnSync("groff", ["-man", "-Tutf8", "-ww"], { input: page, encoding: "utf8" });
     assert.deepEqual([status, stderr, stdout.includes("device-login")], [0, "", true]);
   });
 });

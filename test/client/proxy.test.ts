@@ -23,14 +23,7 @@ async function sendThroughProxy(t: TestContext, url: string, origin: string, aut
   } catch (error) {
     assert.ok(error instanceof NetworkError, String(error));
     const { name, origin: at, code, message, outcomeUnknown } = error;
-    return {
-      name,
-      at,
-      code,
-      message,
-      outcomeUnknown,
-      status: error instanceof ProxyError ? error.status : undefined,
-    };
+    return { name, at, code, message, outcomeUnknown, status: error instanceof ProxyError ? error.status : undefined };
   }
 }
 

@@ -187,11 +187,7 @@ describe("request construction", () => {
       { body: Buffer.from("pdf") },
       base,
       { ...key, clusterKey: "k", bearer: "b" },
-      {
-        url,
-        contentType: "application/pdf",
-        contentLength: 3,
-      },
+      { url, contentType: "application/pdf", contentLength: 3 },
     );
     assert.deepEqual(request, {
       method: "PUT",

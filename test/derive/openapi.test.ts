@@ -215,11 +215,7 @@ describe("OpenAPI document", () => {
       },
       Outer: {
         type: "object",
-        properties: {
-          id: integer,
-          inner,
-          more: { type: "array", items: { ...inner, description: "What else" } },
-        },
+        properties: { id: integer, inner, more: { type: "array", items: { ...inner, description: "What else" } } },
         required: ["id", "inner", "more"],
       },
     });

@@ -101,9 +101,7 @@ function createProxySender(t: TestContext, socketPath: string) {
   return { stream, send };
 }
 
-it("HAProxy probes an emulator by every method and explains a probe without a path", {
-  skip,
-}, async (t) => {
+it("HAProxy probes an emulator by every method and explains a probe without a path", { skip }, async (t) => {
   const { routerUrl: url, clusters } = await startTestEmulator(t);
   const { probes } = await startHaproxy(t, {
     path: { url, probe: "option httpchk /_emulator/ready" },
@@ -130,9 +128,7 @@ it("HAProxy probes an emulator by every method and explains a probe without a pa
 const probe = "option httpchk GET /_emulator/ready";
 const addresses = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.example" };
 
-it("HAProxy terminates TLS for requests, pages, files and event streams", {
-  skip,
-}, async (t) => {
+it("HAProxy terminates TLS for requests, pages, files and event streams", { skip }, async (t) => {
   const emulator = await startTestEmulator(t, {
     publicUrl: addresses.router,
     clusterUrls: { "eu-1": addresses.cluster },
@@ -184,9 +180,7 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
   }
 });
 
-it("HAProxy forwards a chunked webhook with many headers unchanged", {
-  skip,
-}, async (t) => {
+it("HAProxy forwards a chunked webhook with many headers unchanged", { skip }, async (t) => {
   const emulator = await startRoutedEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
   const { socketPath } = await startHaproxy(t, { "sandbox.example": { url: emulator.routerUrl, probe } });
   await emulator.map("teams", "us-1", ["T1"]);

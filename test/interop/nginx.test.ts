@@ -103,9 +103,7 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
   const putRequest = { body: "hello", headers: { "content-type": "text/plain" } };
   assert.equal((await send("PUT", files[0]!.upload_url, putRequest)).status, 200);
   const { signed_url: download } = (await send("GET", `${api}/workspace/files/${files[0]!.file_id}/`, { headers: key }))
-    .body as {
-    signed_url: string;
-  };
+    .body as { signed_url: string };
   assert.equal((await send("GET", download)).text, "hello");
 
   await send("POST", `${api}/contracts/`, { body: contract(), headers: key });

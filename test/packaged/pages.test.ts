@@ -27,9 +27,7 @@ const skipReasons: Readonly<Record<string, string>> = {
 const preparedPages = ["docs/scenarios.md", "docs/verify.md"];
 
 /** Commands that run until stopped, with their output when ready. */
-const endless: Readonly<Record<string, string>> = {
-  "npx svc webhooks listen": "Ctrl-C to stop",
-};
+const endless: Readonly<Record<string, string>> = { "npx svc webhooks listen": "Ctrl-C to stop" };
 
 /**
  * Replaces npx for an installed program, which takes a hundredth of the time that npm needs to start. The first
@@ -62,12 +60,7 @@ describe("user documentation in an empty folder", () => {
       [`./${basename(tarballPath)}`]: tarballPath,
       "npx svc emulator start": "npx svc emulator start --port 0",
     };
-    env = {
-      PATH: process.env.PATH,
-      HOME: home,
-      BROWSER: "none",
-      npm_config_offline: "true",
-    };
+    env = { PATH: process.env.PATH, HOME: home, BROWSER: "none", npm_config_offline: "true" };
   });
   after(() => rm(home, { recursive: true, force: true }));
 

@@ -5,12 +5,7 @@ import { signUrl, verifySignedUrl } from "../../src/schemes/signed-url.ts";
 const nowMs = Date.UTC(2026, 10, 21, 5, 0, 0, 123);
 const grant = { key: "storage key", method: "PUT", contentType: "application/pdf" } as const;
 const signedAtMs = Date.UTC(2026, 10, 21, 5);
-const { url } = signUrl({
-  ...grant,
-  url: "http://127.0.0.1:4011/_storage/eu-1/a%2Fb.pdf",
-  nowMs,
-  expiresSeconds: 900,
-});
+const { url } = signUrl({ ...grant, url: "http://127.0.0.1:4011/_storage/eu-1/a%2Fb.pdf", nowMs, expiresSeconds: 900 });
 const verify = (change: Partial<Parameters<typeof verifySignedUrl>[0]>) =>
   verifySignedUrl({ ...grant, url, nowMs, ...change });
 const mismatch = { ok: false, reason: "mismatch" };

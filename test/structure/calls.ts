@@ -33,12 +33,7 @@ export const bans: readonly Ban[] = [
     home: ["src/base/", "emulator/clock/"],
     instead: "Wall.sleep",
   },
-  {
-    label: "an id of its own making",
-    pattern: /\brandomUUID\b/,
-    home: ["src/base/"],
-    instead: "the port Ids",
-  },
+  { label: "an id of its own making", pattern: /\brandomUUID\b/, home: ["src/base/"], instead: "the port Ids" },
   {
     label: "process.exit()",
     pattern: /\bprocess\.exit\(/,

@@ -17,11 +17,7 @@ export function parseImports({ path, text }: SourceFile): Import[] {
   const resolve = (name: string) => (name.startsWith(".") ? posix.join(posix.dirname(path), name) : name);
   return [
     ...[...code.matchAll(statics)].map(
-      ([, , type, name]): Import => ({
-        from: path,
-        target: resolve(name!),
-        kind: type ? "type" : "static",
-      }),
+      ([, , type, name]): Import => ({ from: path, target: resolve(name!), kind: type ? "type" : "static" }),
     ),
     ...[...code.matchAll(dynamics)].map(
       ([, name]): Import => ({ from: path, target: resolve(name!), kind: "dynamic" }),

@@ -19,11 +19,7 @@ describe("file size check", () => {
         createFileOfLines("c", 400),
         createFileOfLines("d", 401),
       ]),
-      {
-        median: 400,
-        p90: 401,
-        longFiles: ["d"],
-      },
+      { median: 400, p90: 401, longFiles: ["d"] },
     ));
 
   it("allows a median of 136 lines and a 90th percentile of 250", () => {

@@ -77,10 +77,7 @@ export async function createSentContract(api: Api, overrides: object = {}): Prom
   const contract = await createDraftContract(api, overrides);
   assert.deepEqual(
     pickStatusAndBody(await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`)),
-    {
-      status: 200,
-      body: {},
-    },
+    { status: 200, body: {} },
   );
   return contract;
 }

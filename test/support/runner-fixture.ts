@@ -58,12 +58,7 @@ export async function createRunnerFixture(
               const [verb, after, ...name] = line.split(" ");
               if (verb === "throw") throw new Error("as the script says");
               const ref = name.join(" ");
-              enqueue(tx, {
-                due: entry.due + toMilliseconds(Number(after)),
-                kind: "play",
-                concurrency_key: ref,
-                ref,
-              });
+              enqueue(tx, { due: entry.due + toMilliseconds(Number(after)), kind: "play", concurrency_key: ref, ref });
             }
             return "done";
           };

@@ -97,11 +97,15 @@ export async function createDeliveryFixture(
       }),
     story: async () => {
       const { items } = await store.read((view) => listDeliveries(view, {}, { offset: 0, limit: 10_000 }));
-      return items.toReversed().map(({ delivery, attempts }) => ({
-        webhook: delivery.webhook_id,
-        outcome: delivery.outcome,
-        attempts: attempts.map(({ at, status, error }) => `+${(at - initialTimeMs) / 60_000} ${status ?? error?.code}`),
-      }));
+      return items
+        .toReversed()
+        .map(({ delivery, attempts }) => ({
+          webhook: delivery.webhook_id,
+          outcome: delivery.outcome,
+          attempts: attempts.map(
+            ({ at, status, error }) => `+${(at - initialTimeMs) / 60_000} ${status ?? error?.code}`,
+          ),
+        }));
     },
     subscription: async (id) => {
       const row = await store.read((view) => view.get(webhookRows, id));

@@ -84,12 +84,7 @@ export const createPreviewSheet = (
   template: ContractTemplate,
   answers: Readonly<Record<string, unknown>>,
   at: number,
-): PdfSheet => ({
-  title: template.name,
-  subtitle: "Preview",
-  rows: listAnswerRows(template.attributes, answers),
-  at,
-});
+): PdfSheet => ({ title: template.name, subtitle: "Preview", rows: listAnswerRows(template.attributes, answers), at });
 
 function listAnswerRows(
   questions: readonly IntakeQuestion[],

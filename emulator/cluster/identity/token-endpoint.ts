@@ -131,10 +131,7 @@ const redeemRefreshToken: GrantRedeemer = async (tx, context, parameters, client
   return { grant: { ...row, scope: requestedScope }, refresh_token: await storeRefreshToken(tx, context, row) };
 };
 
-const redeemers = lookupTable<GrantRedeemer>({
-  authorization_code: redeemCode,
-  refresh_token: redeemRefreshToken,
-});
+const redeemers = lookupTable<GrantRedeemer>({ authorization_code: redeemCode, refresh_token: redeemRefreshToken });
 
 const stripPrefix = ({ cluster }: ClusterContext, token: string): string =>
   token.startsWith(`${cluster.id}_`) ? token.slice(cluster.id.length + 1) : token;

@@ -48,11 +48,7 @@ export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof 
 }
 
 /** A person who is named in a contract of the workspace but is not a member. */
-const Outsider = z.strictObject({
-  id: z.int(),
-  workspace_id: z.int(),
-  email: z.string(),
-});
+const Outsider = z.strictObject({ id: z.int(), workspace_id: z.int(), email: z.string() });
 
 export const outsiders = defineRows({
   name: "outsiders",

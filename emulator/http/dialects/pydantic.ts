@@ -25,12 +25,14 @@ export interface PydanticError {
 export function toPydanticErrors({ part, issue, schema, source }: ValidationProblem): readonly PydanticError[] {
   const path = issue.path as (string | number)[];
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.slice(0, maxProblems).map((key) => ({
-      type: "extra_forbidden",
-      path: [...path, key],
-      msg: "Extra inputs are not permitted",
-      input: getValueAt(source, [...path, key]),
-    }));
+    return issue.keys
+      .slice(0, maxProblems)
+      .map((key) => ({
+        type: "extra_forbidden",
+        path: [...path, key],
+        msg: "Extra inputs are not permitted",
+        input: getValueAt(source, [...path, key]),
+      }));
   }
   if (issue.code === "invalid_union") {
     const branch = findLikeliestBranch(issue.errors);

@@ -48,9 +48,7 @@ function listTenants(activity: Readonly<Record<string, unknown>>): OwnerIdentifi
   );
 }
 
-export const chatBHandlers = {
-  "chat-b.messaging": receiveActivity,
-} satisfies RouterHandlers;
+export const chatBHandlers = { "chat-b.messaging": receiveActivity } satisfies RouterHandlers;
 
 /** Maximum clock skew (DECISIONS.md, P11). */
 const maxClockSkewSeconds = 5 * 60;

@@ -320,9 +320,7 @@ export class LiveStore implements Store {
     if (!isAdmitted) {
       throw new EmulatorBugError(
         `Transaction ${name} waited ${limitText} for a read to end. It may have been started inside the read`,
-        {
-          operation: name,
-        },
+        { operation: name },
       );
     }
     try {

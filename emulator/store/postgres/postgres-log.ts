@@ -175,10 +175,7 @@ export class PostgresLog extends JournaledLog {
       const { id } = this.#base;
       this.#base = await documents.write(withEnd(document, beforeLastPiece), {
         kind: "base",
-        getPosition: () => ({
-          lastLine: position.number,
-          previous: { id, followedBy: length - this.#checkpointEnd },
-        }),
+        getPosition: () => ({ lastLine: position.number, previous: { id, followedBy: length - this.#checkpointEnd } }),
       });
       this.#checkpointEnd = length;
       await documents.trim(this.#base.id, historyBytes).catch((cause) => {

@@ -82,9 +82,7 @@ export const setBusinessUser = defineOperation({
       }),
     ),
   },
-  responses: {
-    200: json(z.strictObject({ user_id: z.int(), contract_id: z.int(), type: z.enum(["BUSINESS"]) })),
-  },
+  responses: { 200: json(z.strictObject({ user_id: z.int(), contract_id: z.int(), type: z.enum(["BUSINESS"]) })) },
   failures: ["not-found", "contract-not-found"],
   cli: { command: "contracts business-user" },
   examples: [{ title: "Assign another business owner", params: { contract_id: 1 }, body: { user_id: 12 } }],
@@ -154,9 +152,7 @@ export const relateContract = defineOperation({
       }),
     ),
   },
-  responses: {
-    201: json(z.strictObject({ related_contract_id: z.int(), relation_type: z.string() })),
-  },
+  responses: { 201: json(z.strictObject({ related_contract_id: z.int(), relation_type: z.string() })) },
   failures: ["not-found", "circular-relation"],
   cli: { command: "contracts relate" },
   examples: [

@@ -69,15 +69,8 @@ export const listContracts = defineOperation({
       ...plain,
     }),
   },
-  responses: {
-    200: json(defineContractPage(ListedContract)),
-  },
-  cli: {
-    command: "contracts list",
-    rows: "results",
-    operators: true,
-    columns,
-  },
+  responses: { 200: json(defineContractPage(ListedContract)) },
+  cli: { command: "contracts list", rows: "results", operators: true, columns },
   examples: [
     { title: "List contracts that are out for signature", query: { filter__display_status: "SIGN", limit: 50 } },
   ],

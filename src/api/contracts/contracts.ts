@@ -105,12 +105,7 @@ export const createContract = defineOperation({
     ...activitiesCausedBy("send"),
   ],
   cli: { by: "contracts create" },
-  examples: [
-    {
-      title: "Create a contract with one counterparty",
-      body: exampleContract,
-    },
-  ],
+  examples: [{ title: "Create a contract with one counterparty", body: exampleContract }],
 });
 
 export const sendContract = defineOperation({
@@ -146,12 +141,7 @@ export const Recipient = z.strictObject({
   recipient: z.strictObject({
     id: z.int(),
     recipient_type: z.enum(["SIGNATORY", "APPROVER", "RECEIVER"]),
-    user: z.strictObject({
-      id: z.int(),
-      email: z.string(),
-      name: z.string(),
-      designation: z.string().nullish(),
-    }),
+    user: z.strictObject({ id: z.int(), email: z.string(), name: z.string(), designation: z.string().nullish() }),
     recipient_order: z.int(),
     note: z.string().nullish(),
     created: timestamp,
@@ -187,10 +177,7 @@ export const showRecipientLink = defineOperation({
   ...contractOperation,
   summary: "Get the signing link of a recipient",
   path: "/api/v2.1/public/contracts/{contract_id}/recipients/recipient_link/",
-  request: {
-    params: contractParams,
-    query: z.object({ recipient_email: email.describe("Address of the recipient") }),
-  },
+  request: { params: contractParams, query: z.object({ recipient_email: email.describe("Address of the recipient") }) },
   responses: { 200: json(z.strictObject({ link: z.string() })) },
   failures: ["not-found", "not-a-signatory"],
   cli: { command: "contracts recipient-link" },

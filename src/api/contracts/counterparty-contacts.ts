@@ -29,11 +29,7 @@ export const listContacts = defineOperation({
   request: { params: counterpartyParams, query: z.object(paging) },
   responses: { 200: json(defineContractPage(Contact)) },
   failures: ["not-found"],
-  cli: {
-    command: "contracts contacts list",
-    rows: "results",
-    columns: ["id", "name", "email", "is_primary"],
-  },
+  cli: { command: "contracts contacts list", rows: "results", columns: ["id", "name", "email", "is_primary"] },
   examples: [{ title: "List the contacts of a counterparty", params: { counter_party_id: 1 } }],
 });
 

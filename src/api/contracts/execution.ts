@@ -32,10 +32,7 @@ export const unmarkForExecution = defineOperation({
   description: "Voids the signatures so far, and returns the contract to REDLINING.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/unmark_for_execution",
-  request: {
-    params: compositeParams,
-    body: json(z.object({ note: optionalString.describe("Reason") }).default({})),
-  },
+  request: { params: compositeParams, body: json(z.object({ note: optionalString.describe("Reason") }).default({})) },
   responses: { 200: empty() },
   failures: ["not-found", "cannot-unmark"],
   emits: activitiesCausedBy("unmark-for-execution"),

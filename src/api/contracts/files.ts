@@ -26,12 +26,7 @@ const UploadRequest = z.object({
 
 const Uploads = z.strictObject({
   files: z.array(
-    z.strictObject({
-      file_id: z.string(),
-      filename: z.string(),
-      upload_url: z.string(),
-      expires_at: timestamp,
-    }),
+    z.strictObject({ file_id: z.string(), filename: z.string(), upload_url: z.string(), expires_at: timestamp }),
   ),
 });
 
@@ -45,12 +40,7 @@ export const initializeUploads = defineOperation({
   request: { body: json(UploadRequest) },
   responses: { 200: json(Uploads) },
   cli: { command: "files initialize", rows: "files", columns: ["file_id", "filename", "expires_at", "upload_url"] },
-  examples: [
-    {
-      title: "Upload one PDF",
-      body: { files: [{ filename: "msa.pdf", content_type: "application/pdf" }] },
-    },
-  ],
+  examples: [{ title: "Upload one PDF", body: { files: [{ filename: "msa.pdf", content_type: "application/pdf" }] } }],
 });
 
 export const showFile = defineOperation({

@@ -214,10 +214,7 @@ export const updateIntakeForm = defineOperation({
   description: "Sent variables are replaced; others are kept. Unknown variables are accepted.",
   method: "PATCH",
   path: "/api/v2.1/public/contracts/{composite_id}/intake_form/response",
-  request: {
-    params: compositeParams,
-    body: json(dictionary(z.unknown()).describe("Answers, by variable")),
-  },
+  request: { params: compositeParams, body: json(dictionary(z.unknown()).describe("Answers, by variable")) },
   responses: { 200: json(z.strictObject({ data: dictionary(z.unknown()), created: timestamp })) },
   failures: ["not-found", "intake-form-closed"],
   emits: ["CONTRACT_DATA_UPDATED"],

@@ -28,11 +28,7 @@ const paper = {
   business_user_email: email.nullish().describe("User of the workspace (default: the caller)"),
 };
 
-const CreatorSignatory = z.object({
-  email,
-  title: z.string().default(""),
-  note: z.string().nullish(),
-});
+const CreatorSignatory = z.object({ email, title: z.string().default(""), note: z.string().nullish() });
 
 export const UploadReviewRequest = z.object({
   ...paper,
@@ -44,11 +40,7 @@ export const UploadReviewRequest = z.object({
   counterparty_workspace_id: z.int().nullish().describe("ID of the counterparty's workspace, instead of the name"),
   creator_signatories: z.array(CreatorSignatory).nullish().describe("Own signatories, once reviewed"),
   reviewer: z
-    .object({
-      org_user_email: email.nullish(),
-      role_id: z.int().nullish(),
-      description: z.string().default(""),
-    })
+    .object({ org_user_email: email.nullish(), role_id: z.int().nullish(), description: z.string().default("") })
     .nullish()
     .describe("Reviewer (default: the default role of the contract type)"),
 });

@@ -14,9 +14,7 @@ export const compositeIdParam = z.string().describe("Composite ID of the contrac
 export const compositeParams = z.object({ composite_id: compositeIdParam });
 
 /** Path parameter of the routes that accept the plain number. */
-export const contractParams = z.object({
-  contract_id: z.int().describe("Number of the contract, without T- or H-"),
-});
+export const contractParams = z.object({ contract_id: z.int().describe("Number of the contract, without T- or H-") });
 
 /** Scoping for routes that can be restricted to the contracts that the acting user can see (DECISIONS.md, F2). */
 export const userScoping = z.object({
@@ -113,11 +111,7 @@ export const defineContractPage = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({ page: z.int(), limit: z.int(), total_results: z.int(), results: z.array(row) });
 
 /** Contacts of the counterparty. */
-export const PocDetails = z.object({
-  first_name: z.string().min(1),
-  last_name: z.string().default(""),
-  email,
-});
+export const PocDetails = z.object({ first_name: z.string().min(1), last_name: z.string().default(""), email });
 
 export const Address = z.object({
   line_one: z.string().min(1),

@@ -151,13 +151,7 @@ const EmulatorEvent = z.discriminatedUnion("event", [
     .describe("A delivery is new, was attempted, or changed otherwise"),
   z.strictObject({ id, at, event: z.literal("contract"), ref: describeReference("T-1"), contract: ContractEvent }),
   z.strictObject({ id, at, event: z.literal("email"), ref: describeReference("email:4"), email: Email }),
-  z.strictObject({
-    id,
-    at,
-    event: z.literal("device"),
-    ref: describeReference("device:WDJB-MJHT"),
-    device: Device,
-  }),
+  z.strictObject({ id, at, event: z.literal("device"), ref: describeReference("device:WDJB-MJHT"), device: Device }),
   z
     .strictObject({ id, at, event: z.literal("clock"), ref: noContract, clock: Clock })
     .describe("The time, the mode of the clock or the next due entry changed"),

@@ -66,11 +66,7 @@ const WholeDelivery = z.strictObject({
     .string()
     .describe("Body that is signed and sent in each attempt, unless a fault changed it (see attempts)"),
   attempts: z.array(
-    z.strictObject({
-      ...attempt,
-      url: z.string(),
-      response_body: nullableString.describe("First 64 kB"),
-    }),
+    z.strictObject({ ...attempt, url: z.string(), response_body: nullableString.describe("First 64 kB") }),
   ),
 });
 
@@ -100,12 +96,7 @@ export const listDeliveries = defineOperation({
   ...controlOperation,
   summary: "List webhook deliveries and their attempts, newest first",
   path: "/_emulator/deliveries",
-  request: {
-    query: z.object({
-      ...filters,
-      ...pageQuery,
-    }),
-  },
+  request: { query: z.object({ ...filters, ...pageQuery }) },
   responses: { 200: json(Deliveries) },
   cli: {
     command: "emulator deliveries",

@@ -44,9 +44,7 @@ export const approveDevice = defineOperation({
       }),
     ),
   },
-  responses: {
-    200: json(z.strictObject({ user_code: z.string(), status: z.string(), cluster_id: z.string() })),
-  },
+  responses: { 200: json(z.strictObject({ user_code: z.string(), status: z.string(), cluster_id: z.string() })) },
   failures: [
     "no-such-user-code",
     "user-code-expired",

@@ -4,9 +4,7 @@ import { defineOperation, empty, json, jsonInPieces } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, optionalString, timestamp } from "../shapes.ts";
 
-const State = z.looseObject({
-  svc_state: z.int().describe("Version of this format"),
-});
+const State = z.looseObject({ svc_state: z.int().describe("Version of this format") });
 
 /** A string in Node.js holds at most 512 MiB. */
 const maxStateBytes = 500 * 1_024 * 1_024;

@@ -77,13 +77,7 @@ export const receiveDestinationInteraction = defineOperation({
   failures: destinationFailures,
   emits: commenting,
   cli: { command: "chat-a destination-interaction" },
-  examples: [
-    {
-      title: "Forward a pressed button",
-      params: { destination: "default" },
-      body: interaction,
-    },
-  ],
+  examples: [{ title: "Forward a pressed button", params: { destination: "default" }, body: interaction }],
 });
 
 export const receiveDestinationEvent = defineOperation({
@@ -106,13 +100,7 @@ export const receiveDestinationOptions = defineOperation({
   request: { params: destination, body: raw() },
   failures: destinationFailures,
   cli: { command: "chat-a destination-options" },
-  examples: [
-    {
-      title: "Forward a request for menu options",
-      params: { destination: "default" },
-      body: suggestion,
-    },
-  ],
+  examples: [{ title: "Forward a request for menu options", params: { destination: "default" }, body: suggestion }],
 });
 
 export const receiveOAuthRedirect = defineOperation({

@@ -20,10 +20,7 @@ export const openCrmAIframe = defineOperation({
   description:
     "Verifies the request signature, then forwards to the owning cluster, which redirects to a contract page or renders the front end.",
   path: "/router/v1/crm_a/iframe",
-  request: {
-    headers,
-    query: z.object({ contract_id: optionalString.describe("Contract whose page is opened") }),
-  },
+  request: { headers, query: z.object({ contract_id: optionalString.describe("Contract whose page is opened") }) },
   responses: { 200: passthrough() },
   failures: ["bad-crm-a-signature", ...singleClusterFailures],
   cli: { command: "crm-a iframe" },

@@ -231,21 +231,13 @@ export const oauthFailures = {
     basis: "public",
     error: "access_denied",
   }),
-  "expired-token": defineOAuthFailure({
-    when: "the device code has expired",
-    basis: "public",
-    error: "expired_token",
-  }),
+  "expired-token": defineOAuthFailure({ when: "the device code has expired", basis: "public", error: "expired_token" }),
   "invalid-grant": defineOAuthFailure({
     when: "the code or token is unknown, was used before, belongs to another client, or has no known cluster prefix",
     basis: "public",
     error: "invalid_grant",
   }),
-  "invalid-client": defineOAuthFailure({
-    when: "the client is unknown",
-    basis: "public",
-    error: "invalid_client",
-  }),
+  "invalid-client": defineOAuthFailure({ when: "the client is unknown", basis: "public", error: "invalid_client" }),
   "unproven-client": defineOAuthFailure({
     status: 401,
     when: "the client of a device code is unknown, or its secret is wrong",

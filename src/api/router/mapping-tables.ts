@@ -37,11 +37,7 @@ export const defineUnmapOperation = <S extends z.ZodObject, const A extends Auth
 
 /** Declares an operation that looks up one identifier. Any valid cluster key is accepted. */
 export const defineLookupOperation = <S extends z.ZodObject>(domain: S) =>
-  ({
-    ...routerOperation,
-    auth: "cluster-key",
-    responses: { 200: json(domain) },
-  }) as const;
+  ({ ...routerOperation, auth: "cluster-key", responses: { 200: json(domain) } }) as const;
 
 /** Failures of a look-up, in addition to the missing mapping. */
 export const lookupFailures = ["missing-cluster-key", "invalid-cluster-key"] as const;
@@ -89,10 +85,7 @@ const emailHash = expectedEmailHash.describe("SHA-256 of the trimmed, lower-case
 
 export const ClusterEmailDomain = z.strictObject({ email_hash: z.string(), cluster_id: z.string() });
 
-export const BulkClusterEmailRequest = z.object({
-  email_hash_list: emailHashes,
-  cluster_id: clusterId,
-});
+export const BulkClusterEmailRequest = z.object({ email_hash_list: emailHashes, cluster_id: clusterId });
 
 const clusterEmailsExample = {
   email_hash_list: ["dba86479afbaf94f50b6b6a093bdf29e40656e11874321bfca1718252afe1a0f"],

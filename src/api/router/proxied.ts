@@ -6,11 +6,7 @@ import { optionalString } from "../shapes.ts";
 import { forwarding, forwardingToAll } from "./failures.ts";
 
 /** Shared parts of the routes that are proxied to clusters (DECISIONS.md, R34). */
-const proxied = {
-  ...routerOperation,
-  responses: { 200: passthrough() },
-  failures: forwarding,
-} as const;
+const proxied = { ...routerOperation, responses: { 200: passthrough() }, failures: forwarding } as const;
 
 const contractInvite = z.object({
   email_type: z.string().describe("creator or counter_party; other values search both tables"),
@@ -135,9 +131,7 @@ export const showCaptchaConfig = defineOperation({
   examples: [{ title: "Show the captcha" }],
 });
 
-export const HealthCheckResponse = z.strictObject({
-  database: z.boolean().describe("Whether the store can write"),
-});
+export const HealthCheckResponse = z.strictObject({ database: z.boolean().describe("Whether the store can write") });
 
 export const checkHealth = defineOperation({
   id: "health.show",

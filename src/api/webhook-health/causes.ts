@@ -57,13 +57,7 @@ const statuses = new Map<number, Cause>([
     404,
     { meaning: "Last attempt: 404 Not Found.", steps: [fix("Fix the path of the webhook's URL, or the receiver.")] },
   ],
-  [
-    405,
-    {
-      meaning: "Last attempt: 405 Method Not Allowed.",
-      steps: [fix("Accept POST requests at this path.")],
-    },
-  ],
+  [405, { meaning: "Last attempt: 405 Method Not Allowed.", steps: [fix("Accept POST requests at this path.")] }],
   [
     410,
     {

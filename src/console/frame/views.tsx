@@ -37,11 +37,7 @@ export const views: readonly View[] = [
     title: "Deliveries",
     draw: (id) => (id === undefined ? <DeliveryList /> : <DeliveryPage id={id} />),
   },
-  {
-    path: "requests",
-    title: "Requests",
-    draw: (id) => (id === undefined ? <RequestList /> : <RequestPage id={id} />),
-  },
+  { path: "requests", title: "Requests", draw: (id) => (id === undefined ? <RequestList /> : <RequestPage id={id} />) },
   { path: "emails", title: "E-mails", draw: (id) => <Emails about={id} /> },
   { path: "workspaces", title: "Workspaces", draw: (id) => <Workspaces id={id} /> },
   { path: "routing", title: "Routing", draw: (id) => <Routing identifier={id} /> },

@@ -105,11 +105,7 @@ export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
   () =>
     new Map(
       (areDeliveriesRead.value ? (webhooks.value ?? []) : []).map((webhook) => {
-        const facts = {
-          deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [],
-          faults: faults.value,
-          formatTime,
-        };
+        const facts = { deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [], faults: faults.value, formatTime };
         return [webhook.id, assessWebhook(webhook, facts)];
       }),
     ),

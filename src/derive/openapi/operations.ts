@@ -34,10 +34,7 @@ export function buildOperationObject(operation: Operation, method: Method, write
     security: securityRequirements[auth].map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
     parameters: buildParameters(operation, writer),
     ...(body && method !== "GET" ? { requestBody: body } : {}),
-    responses: {
-      ...buildSuccessResponses(operation, writer),
-      ...buildFailureResponses(operation),
-    },
+    responses: { ...buildSuccessResponses(operation, writer), ...buildFailureResponses(operation) },
     ...(role === undefined ? {} : { "x-role": role }),
     "x-command": `svc ${"by" in cli ? cli.by : cli.command}`,
     ...(emits?.length ? { "x-emits": emits } : {}),

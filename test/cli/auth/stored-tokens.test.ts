@@ -176,11 +176,7 @@ describe("stored sign-ins", () => {
     assert.deepEqual([exit, stdout, stderr], [0, "", `Signed out of ${emulator.routerUrl}\n`]);
     assert.equal(await account(), undefined);
     assert.equal((await svc("auth token", { wall })).exit, 4);
-    assert.deepEqual(await svc("auth logout", { wall }), {
-      exit: 0,
-      stdout: "",
-      stderr: "Not signed in\n",
-    });
+    assert.deepEqual(await svc("auth logout", { wall }), { exit: 0, stdout: "", stderr: "Not signed in\n" });
   });
 
   it("revokes the tokens with auth logout if the server supports revocation (RFC 7009)", async (t) => {

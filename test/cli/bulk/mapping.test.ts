@@ -117,9 +117,7 @@ describe("mapping from a file", () => {
     const stdin = 'fine@b.example\nwrong, "row"\nfine@c.example\n';
     const { exit, stdout, stderr } = await cli.svc(
       "router map-emails - --cluster eu-1 --skip-invalid --errors-out bad.csv",
-      {
-        stdin,
-      },
+      { stdin },
     );
     assert.deepEqual([exit, stdout], [3, "Mapped 2 e-mails to eu-1\n"]);
     assert.match(stderr, /1 row skipped, the first at row 2\nSee svc router jobs results job_/);

@@ -15,9 +15,7 @@ describe("tables with other delimiters", () => {
       for (const column of ["id", "2"]) {
         const { exit, stderr } = await svc(
           `router map-clients ${file} --column ${column} --cluster eu-1 --skip-invalid`,
-          {
-            stdin: table,
-          },
+          { stdin: table },
         );
         // A column number makes the heading a row, which is invalid.
         assert.deepEqual([exit, listRequests().pop()], [column === "id" ? 0 : 3, ["c-1", "c-2"]], stderr);

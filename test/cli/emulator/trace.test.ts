@@ -120,9 +120,7 @@ describe("svc emulator trace", () => {
     const { stdout } = await svc("emulator trace T-1 --format otlp");
     const document = JSON.parse(stdout) as Otlp;
     const [{ resource, scopeSpans } = assert.fail()] = document.resourceSpans;
-    assert.deepEqual(resource, {
-      attributes: [{ key: "service.name", value: { stringValue: "svc-emulator" } }],
-    });
+    assert.deepEqual(resource, { attributes: [{ key: "service.name", value: { stringValue: "svc-emulator" } }] });
     const spans = scopeSpans.flatMap((scope) => scope.spans);
     assert.deepEqual(
       spans.map(({ traceId, spanId, parentSpanId }) => [traceId, spanId, parentSpanId ?? null]),

@@ -321,10 +321,7 @@ describe("svc mcp", () => {
     });
     await assert.rejects(
       client.request({ method: "tools/call", params: { arguments: {} } } as never, anything as never),
-      {
-        code: -32602,
-        message: "MCP error -32602: params.name: Invalid input: expected string, received undefined",
-      },
+      { code: -32602, message: "MCP error -32602: params.name: Invalid input: expected string, received undefined" },
     );
   });
 

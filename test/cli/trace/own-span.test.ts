@@ -31,9 +31,7 @@ describe("span of a command", () => {
     const before = sink.spans().length;
     const { exit } = await svc(
       "webhooks create --title a --url http://127.0.0.1:9/ --only-for-activities CONTRACT_SIGNED",
-      {
-        env: otel,
-      },
+      { env: otel },
     );
     assert.equal(exit, 0);
     await emulator.close();

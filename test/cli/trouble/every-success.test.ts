@@ -88,10 +88,7 @@ describe("successful 2xx response to a command", () => {
     const plain = await run();
     assert.deepEqual(
       { exit: plain.exit, stdout: JSON.parse(plain.stdout) },
-      {
-        exit: 0,
-        stdout: { id: "C-1", new: true, newer: 1, newest: 2 },
-      },
+      { exit: 0, stdout: { id: "C-1", new: true, newer: 1, newest: 2 } },
     );
     assert.match(
       plain.stderr,

@@ -37,11 +37,9 @@ const acceptsFile = (spec: FlagSpec | PositionalSpec): boolean =>
     : /\bfiles?\b/i.test(spec.description);
 
 const fileInputs: readonly FileInput[] = (await loadAllCommands()).flatMap((command) =>
-  [...command.positionals, ...command.flags].filter(acceptsFile).map((spec) => ({
-    command,
-    spec,
-    name: isFlag(spec) ? `--${spec.flag}` : `<${spec.name}>`,
-  })),
+  [...command.positionals, ...command.flags]
+    .filter(acceptsFile)
+    .map((spec) => ({ command, spec, name: isFlag(spec) ? `--${spec.flag}` : `<${spec.name}>` })),
 );
 const formatName = ({ command, name }: FileInput): string => `${getCommandName(command)} ${name}`;
 const isWritten = ({ spec }: FileInput): boolean => isFlag(spec) && outputFileFlags.has(spec.flag);

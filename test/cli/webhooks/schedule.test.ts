@@ -117,9 +117,7 @@ describe("svc webhooks schedule", () => {
       };
       const result = await svc(
         "webhooks create --title app --url http://127.0.0.1:9/ --only-for-activities CONTRACT_SIGNED",
-        {
-          env: env as Record<string, string>,
-        },
+        { env: env as Record<string, string> },
       );
       assert.equal(result.exit, 0, result.stderr);
     }

@@ -153,9 +153,7 @@ async function traceOf({ entries, adds }: Plan, stops: readonly number[]): Promi
   const { add, runner, runs } = await createRunnerFixture(
     { after: (end) => void ends.push(end as () => unknown) },
     script,
-    {
-      deterministic: true,
-    },
+    { deterministic: true },
   );
   await add(...entries.map(([at, name]) => [toMilliseconds(at), name] as const));
   for (const stop of stops) await runner.advance({ to: initialTimeMs + toMilliseconds(stop) });

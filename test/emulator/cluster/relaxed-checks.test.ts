@@ -106,9 +106,7 @@ describe("request log", () => {
     assert.deepEqual(await listNewFindings(router("POST", "/router/v1/trial/signup", { body: signup })), [
       "not-an-email: email is not an e-mail address",
     ]);
-    const { body } = await router("POST", "/router/v1/trial/signup", {
-      body: { ...signup, email: "ada@example.com" },
-    });
+    const { body } = await router("POST", "/router/v1/trial/signup", { body: { ...signup, email: "ada@example.com" } });
     const { token } = body as { token: string };
     const company = { job_title: "Counsel", company_name: "Example Ltd", industry: "Software", use_case: "Sales" };
     const invited_users = [

@@ -319,12 +319,7 @@ describe("deliveries on the control plane", () => {
     await running.api("DELETE", `/api/v2.1/public/webhooks/${id}`);
     assert.deepEqual(pickStatusAndBody(await running.control("POST", "deliveries/1/resend")), {
       status: 409,
-      body: {
-        error: {
-          code: "webhook_deleted",
-          message: `Cannot resend: webhook ${id} is deleted.`,
-        },
-      },
+      body: { error: { code: "webhook_deleted", message: `Cannot resend: webhook ${id} is deleted.` } },
     });
     assert.equal(sink.received.length, 1);
   });

@@ -159,10 +159,7 @@ describe("fault for incoming requests", () => {
       pickStatusAndBody(
         await control("POST", "faults", { body: { direction: "incoming", status: 503, operation: "contracts.crate" } }),
       ),
-      {
-        status: 400,
-        body: { error: { code: "invalid_input", message: "operation: contracts.crate not found" } },
-      },
+      { status: 400, body: { error: { code: "invalid_input", message: "operation: contracts.crate not found" } } },
     );
   });
 

@@ -64,10 +64,7 @@ describe("trial signup with a provider", () => {
     const callback = (stateToken: string) => () =>
       emulator.router("GET", `/router/v1/trial/signup/oauth/callback?code=c0de&state=${stateToken}`);
     await assertRejected(emulator, callback("x"), { status: 400, body: { detail: "Unknown or used state" } });
-    await assertRejected(emulator, callback(state), {
-      status: 400,
-      body: { detail: "Unknown or used code" },
-    });
+    await assertRejected(emulator, callback(state), { status: 400, body: { detail: "Unknown or used code" } });
     const response = await emulator.router("GET", "/router/v1/trial/signup/oauth?provider=ProviderD");
     assert.equal(response.status, 422);
   });
@@ -83,14 +80,7 @@ describe("trial signup with a provider", () => {
     const { token } = first.body as { token: string };
     const again = (await come()).body as Record<string, unknown>;
     assert.deepEqual([again.token, again.oauth_provider], [token, "ProviderA"]);
-    const body = {
-      token,
-      first_name: "Z",
-      job_title: "GC",
-      company_name: "N",
-      industry: "I",
-      use_case: "U",
-    };
+    const body = { token, first_name: "Z", job_title: "GC", company_name: "N", industry: "I", use_case: "U" };
     assert.equal((await emulator.router("POST", "/router/v1/trial/signup/complete", { body })).status, 200);
     assert.deepEqual(pickStatusAndBody(await come()), {
       status: 400,
@@ -131,24 +121,14 @@ describe("login or signup with a provider at a cluster", () => {
     const login = await begin(emulator, "/api/v1/svc_auth/oauth/login?provider=ProviderB");
     assert.deepEqual(
       pickStatusAndBody(await emulator.router("GET", await signInAs(emulator, login.authorization_url, { email }))),
-      {
-        status: 404,
-        body: { detail: "No account with this e-mail" },
-      },
+      { status: 404, body: { detail: "No account with this e-mail" } },
     );
     const { authorization_url } = await begin(emulator, "/api/v1/svc_auth/oauth/signup");
     assert.deepEqual(
       pickStatusAndBody(await emulator.router("GET", await signInAs(emulator, authorization_url, { email }))),
       {
         status: 200,
-        body: {
-          cluster_id: "eu-1",
-          oauth_provider: "ProviderA",
-          email,
-          name: "",
-          user_id: 1,
-          workspace_id: 4,
-        },
+        body: { cluster_id: "eu-1", oauth_provider: "ProviderA", email, name: "", user_id: 1, workspace_id: 4 },
       },
     );
   });
@@ -162,10 +142,7 @@ describe("login or signup with a provider at a cluster", () => {
       status: 400,
       body: { detail: "Unknown or used state" },
     });
-    assert.deepEqual(pickStatusAndBody(await callback("")), {
-      status: 400,
-      body: { detail: "Unknown or used code" },
-    });
+    assert.deepEqual(pickStatusAndBody(await callback("")), { status: 400, body: { detail: "Unknown or used code" } });
   });
 });
 

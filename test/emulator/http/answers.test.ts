@@ -67,11 +67,7 @@ describe("HTTP response", () => {
       "a redirect",
       { 302: redirect() },
       "https://app.example/é?x=1\r\nset-cookie: a=b",
-      {
-        status: 302,
-        headers: { location: "https://app.example/%C3%A9?x=1%0D%0Aset-cookie:%20a=b" },
-        body: "",
-      },
+      { status: 302, headers: { location: "https://app.example/%C3%A9?x=1%0D%0Aset-cookie:%20a=b" }, body: "" },
     ],
     [
       "one of several statuses with custom headers",
@@ -156,10 +152,7 @@ describe("HTTP response", () => {
       "GET",
       "/_emulator/made/events",
       {},
-      {
-        id: "made.watch",
-        responses: { 200: events(z.any()) },
-      },
+      { id: "made.watch", responses: { 200: events(z.any()) } },
     );
     const { origin, listener } = await startTestServer(t, [
       createPart({
@@ -300,10 +293,7 @@ describe("order of request checks", () => {
       "POST",
       "/made",
       { body: json(z.object({ a: z.string() })) },
-      {
-        auth: "basic",
-        failures: ["not-authenticated"] as never,
-      },
+      { auth: "basic", failures: ["not-authenticated"] as never },
     );
   const parts = (service: typeof router | typeof contracts) =>
     [

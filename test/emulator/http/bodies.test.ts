@@ -256,9 +256,7 @@ describe("form body", () => {
     const { send } = await startTestServer(
       t,
       [createSingleOperationPart(createOperation(router, "POST", "/made", { body }), echo)],
-      {
-        settings: { strict: new Set(["bodies"]), lenientSlashes: false },
-      },
+      { settings: { strict: new Set(["bodies"]), lenientSlashes: false } },
     );
     const response = await send("POST", "/made", { headers: formType, body: "a=1" });
     assert.deepEqual(JSON.parse(response.body).body, { a: "1" });

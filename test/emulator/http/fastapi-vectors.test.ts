@@ -42,10 +42,7 @@ const operations = (registry as readonly Operation[]).filter(({ service }) => se
 /** Every operation succeeds with an empty page, because the test is about the checks before it. */
 const respondTrue: TestHandler = () => new Passthrough(200, ["content-type", "application/json"], Buffer.from("true"));
 const handlers = Object.fromEntries(operations.map(({ id }) => [id, respondTrue]));
-const passing = operations.map((operation) => ({
-  ...operation,
-  responses: { 200: { kind: "passthrough" as const } },
-}));
+const passing = operations.map((operation) => ({ ...operation, responses: { 200: { kind: "passthrough" as const } } }));
 
 const startRouter = (t: TestContext): Promise<TestServer> =>
   startTestServer(t, [

@@ -37,10 +37,7 @@ const startAllOperations = (t: TestContext) =>
           ["GET", "POST"],
           "/{full_path}",
           { params: z.object({ full_path: z.string() }), body: raw() },
-          {
-            id: "catch-all",
-            responses: { 200: passthrough() },
-          },
+          { id: "catch-all", responses: { 200: passthrough() } },
         ),
       ],
       handlers: {

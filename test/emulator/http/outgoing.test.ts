@@ -66,12 +66,7 @@ describe("TLS error message of an attempt", () => {
     assert.deepEqual(
       [await post(plain.url.replace("http:", "https:")), await post(`http://${safe}/`), await post(`https://${safe}/`)],
       [
-        {
-          error: {
-            code: "tls_error",
-            message: "The receiver does not speak TLS. Use http:// in the webhook's URL.",
-          },
-        },
+        { error: { code: "tls_error", message: "The receiver does not speak TLS. Use http:// in the webhook's URL." } },
         {
           error: {
             code: "connection_reset",

@@ -142,9 +142,7 @@ describe("GET /_emulator/requests", () => {
     await showStatus(second!, { "user-email": "nobody@example.com" });
     await showStatus(second!, { "client-secret": "wrong" });
     const { token } = (await control("POST", "tokens/bound", { body: { role: "read", workspace: second!.name } }))
-      .body as {
-      token: string;
-    };
+      .body as { token: string };
     await createSender(controlUrl, { authorization: `Bearer ${token}` })("GET", "webhooks");
 
     const listOf = async (query: string) => {
@@ -189,9 +187,7 @@ describe("GET /_emulator/requests", () => {
       ["validation", ["no-cluster-key"]],
     );
     const unknownContract = (await control("GET", "requests?service=contracts&status=404&limit=1"))
-      .body as typeof body & {
-      items: { nearest: string }[];
-    };
+      .body as typeof body & { items: { nearest: string }[] };
     assert.match(unknownContract.items[0]!.nearest, /status GET \/api\/v2\.1\/public\/contracts\/\{[a-z_]+\}\/status/);
     assert.deepEqual((await control("GET", "requests?since=2031-01-02T03:04:06Z")).body, {
       items: [],

@@ -39,13 +39,15 @@ const send = (base: string, method: string, { path, headers, body }: Hostile): P
     // Node omits the length of a DELETE request, so the body would be parsed as the next request.
     const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
     const clientRequest = request({ hostname, port, method, path, headers: { ...headers, ...length } }, (response) => {
-      response.resume().on("end", () =>
-        resolve({
-          status: response.statusCode!,
-          matched: response.headers["x-svc-matched"] as string | undefined,
-          names: Object.keys(response.headers),
-        }),
-      );
+      response
+        .resume()
+        .on("end", () =>
+          resolve({
+            status: response.statusCode!,
+            matched: response.headers["x-svc-matched"] as string | undefined,
+            names: Object.keys(response.headers),
+          }),
+        );
     });
     clientRequest.on("error", reject).end(body);
   });
@@ -159,11 +161,7 @@ describe("hostile router input", () => {
     {
       authorization: `Bearer ${Buffer.from('{"alg":"none","kid":"__proto__"}').toString("base64url")}.${Buffer.from('{"cluster":"__proto__"}').toString("base64url")}.`,
     },
-    {
-      "x-crm-a-signature": "ÿ",
-      "x-crm-a-signature-version": "__proto__",
-      "x-crm-a-signature-timestamp": "1e999",
-    },
+    { "x-crm-a-signature": "ÿ", "x-crm-a-signature-version": "__proto__", "x-crm-a-signature-timestamp": "1e999" },
     { "x-chat-a-request-timestamp": "9".repeat(400), "x-chat-a-signature": "v0=" },
     { "content-type": "application/json; charset=utf-7", "content-encoding": "gzip", expect: "100-continue" },
     { "content-type": "multipart/form-data", "user-agent": "() { :;}; echo" },

@@ -68,9 +68,7 @@ describe("request target", () => {
         [status, JSON.parse(body)],
         [
           400,
-          {
-            detail: "The path has a dot segment next to an encoded slash or a backslash. Send the resolved path.",
-          },
+          { detail: "The path has a dot segment next to an encoded slash or a backslash. Send the resolved path." },
         ],
       );
       assert.deepEqual(emulator.listForwarded(), []);

@@ -83,9 +83,7 @@ describe("traceparent header", () => {
       const [{ trace: traceId, ...node } = assert.fail()] = (await listTraceNodes(
         emulator,
         "request:1",
-      )) as readonly (Node & {
-        readonly parent_span: string | null;
-      })[];
+      )) as readonly (Node & { readonly parent_span: string | null })[];
       assert.deepEqual([node.parent_span, traceId === trace, /^[0-9a-f]{32}$/.test(traceId)], [null, false, true]);
     });
   }

@@ -99,9 +99,7 @@ const startStoredRealTimeEmulator = async (t: TestContext) =>
     file: join(await createTestFolder(t), "emulator.json"),
   });
 
-const createCounterparty = (email: string) => ({
-  counter_party_details: [{ ...acme, poc_details: { ...jo, email } }],
-});
+const createCounterparty = (email: string) => ({ counter_party_details: [{ ...acme, poc_details: { ...jo, email } }] });
 
 /** The router's signatory hashes and invitation tokens, without those of the seed. */
 async function readTables(

@@ -34,9 +34,6 @@ it("aiohttp uploads and downloads by signed URLs that yarl re-encodes", { skip: 
   const expected = names.map(([filename, storedName]) => [200, `The bytes of ${filename}`, storedName]);
   assert.deepEqual(
     await runForJson(join(installation.folder, "bin/python"), argv, { cwd, env: getEmulatorEnvironment(emulator) }),
-    {
-      "as text": expected,
-      "as it stands": expected,
-    },
+    { "as text": expected, "as it stands": expected },
   );
 });

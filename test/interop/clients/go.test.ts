@@ -7,9 +7,7 @@ import { createDownloadUrl, difficultFileName, startSignInEmulator } from "../..
 const modules = ["github.com/coreos/go-oidc/v3@v3.17.0", "golang.org/x/oauth2@v0.33.0"];
 const missing = (await canRun("go", "version")) ? undefined : "There is no Go to compile the program with.";
 
-it("x/oauth2 and go-oidc sign in by discovery, also with a device", {
-  skip: missing,
-}, async (t) => {
+it("x/oauth2 and go-oidc sign in by discovery, also with a device", { skip: missing }, async (t) => {
   const emulator = await startSignInEmulator(t);
   const cwd = await createClientFolder(t, emulator, import.meta.url, "go/main.go");
   await runProgram("go", ["mod", "init", "example.test/client"], { cwd });

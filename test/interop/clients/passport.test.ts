@@ -19,11 +19,7 @@ it("passport-openidconnect signs a user in to a web app without PKCE", { skip: i
     status: 200,
     body: {
       iss: emulator.routerUrl,
-      profile: {
-        id: "11",
-        displayName: "Ada Keller",
-        emails: [{ value: "ada@northwind.example" }],
-      },
+      profile: { id: "11", displayName: "Ada Keller", emails: [{ value: "ada@northwind.example" }] },
     },
   });
 });

@@ -20,9 +20,7 @@ interface Execution {
 /** The import supports one credential per request, so the second one is sent with every request. */
 const withSecret = {
   listen: "prerequest",
-  script: {
-    exec: ['pm.request.headers.upsert({ key: "client-secret", value: pm.variables.get("clientSecret") });'],
-  },
+  script: { exec: ['pm.request.headers.upsert({ key: "client-secret", value: pm.variables.get("clientSecret") });'] },
 };
 
 it("Newman runs Postman's collection of the contract API with valid credentials", {

@@ -21,8 +21,6 @@ it(`openapi-python-client ${version} generates a working client`, { skip: instal
   }
   assert.deepEqual(
     await runForJson(join(bin, "python"), ["journey.py"], { cwd, env: getEmulatorEnvironment(emulator) }),
-    {
-      ...expectedJourney,
-    },
+    { ...expectedJourney },
   );
 });

@@ -44,9 +44,7 @@ const createCredentialHeaders = ({ clusters, token }: TestEmulator): Readonly<Re
 const version = "4.32.5";
 const installation = await installPythonPackages(`schemathesis==${version}`);
 
-describe("schemathesis check of the OpenAPI documents", {
-  concurrency: true,
-}, () => {
+describe("schemathesis check of the OpenAPI documents", { concurrency: true }, () => {
   for (const service of documentedServices) {
     it(`finds no difference between ${service} and its document`, { skip: installation.missing }, async (t) => {
       if (installation.missing !== undefined) return;

@@ -6,8 +6,5 @@ declare module "vitest" {
   export const afterEach: (after: () => unknown) => void;
   export const beforeEach: (before: () => unknown) => void;
   export const it: (name: string, test: () => unknown) => void;
-  export const expect: (actual: unknown) => {
-    toBe(expected: unknown): void;
-    toHaveLength(expected: number): void;
-  };
+  export const expect: (actual: unknown) => { toBe(expected: unknown): void; toHaveLength(expected: number): void };
 }

@@ -86,13 +86,7 @@ export async function openTerminal(
   const path = `${options.folder}:${process.env.PATH}`;
   const tmux = async (...args: string[]) =>
     (await run("tmux", ["-L", socket, ...args], { env: { ...process.env, PATH: path } })).stdout;
-  const env = {
-    HOME: options.folder,
-    PS1: "$ ",
-    LANG: "C.UTF-8",
-    CI: "",
-    ...options.env,
-  };
+  const env = { HOME: options.folder, PS1: "$ ", LANG: "C.UTF-8", CI: "", ...options.env };
   const envFlags = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
   const size = ["-x", String(options.columns ?? 100), "-y", String(options.rows ?? 40)];
   await tmux("-f", "/dev/null", "new-session", "-d", ...size, "-c", options.folder, ...envFlags, ...shell);

@@ -90,8 +90,4 @@ export async function installPythonPackages(...packages: readonly string[]): Pro
 
 /** Installs a program of a Go module as `bin/<program>`. */
 export const installGoProgram = (name: string, module: string): Promise<Installation> =>
-  installPrograms({
-    name,
-    needs: ["go", "version"],
-    steps: [["sh", "-c", `GOBIN="$PWD/bin" go install ${module}`]],
-  });
+  installPrograms({ name, needs: ["go", "version"], steps: [["sh", "-c", `GOBIN="$PWD/bin" go install ${module}`]] });

@@ -10,10 +10,7 @@ const portal = { client_id: "portal", client_name: "Portal", client_secret: "s3c
  * validate tokens by the machine's clock.
  */
 export const startSignInEmulator = (t: Pick<TestContext, "after">): Promise<TestEmulator> =>
-  startTestEmulator(t, {
-    clock: { mode: "real" },
-    seed: { ...demo, oauth_clients: [...demo.oauth_clients, portal] },
-  });
+  startTestEmulator(t, { clock: { mode: "real" }, seed: { ...demo, oauth_clients: [...demo.oauth_clients, portal] } });
 
 /** File name that header parsers often handle incorrectly. */
 export const difficultFileName = "Pläne (B) 'neu'.txt";

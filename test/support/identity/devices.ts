@@ -29,9 +29,7 @@ export async function startDeviceAuthorization(
         body: { device_code, client_id, grant_type: deviceGrantType, ...changes },
       }),
     decide: (status, cluster_id = "eu-1", code = user_code) =>
-      router("POST", "/router/v1/oauth2.0/device/cluster_info/", {
-        body: { user_code: code, status, cluster_id },
-      }),
+      router("POST", "/router/v1/oauth2.0/device/cluster_info/", { body: { user_code: code, status, cluster_id } }),
   };
 }
 

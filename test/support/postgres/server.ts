@@ -100,13 +100,7 @@ export class PostgresServer {
 
   /** Runs statements as the superuser. */
   async sql<T>(work: (sql: postgres.Sql) => Promise<T>, database = "postgres"): Promise<T> {
-    const sql = postgres({
-      path: `${this.folder}/.s.PGSQL.5432`,
-      user: "svc",
-      database,
-      max: 1,
-      onnotice() {},
-    });
+    const sql = postgres({ path: `${this.folder}/.s.PGSQL.5432`, user: "svc", database, max: 1, onnotice() {} });
     try {
       return await work(sql);
     } finally {

@@ -101,9 +101,7 @@ export interface Addressees {
 export const listCounterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
-type NewContractEmail = Pick<Email, "purpose" | "recipient" | "mode"> & {
-  readonly invites?: string;
-};
+type NewContractEmail = Pick<Email, "purpose" | "recipient" | "mode"> & { readonly invites?: string };
 
 /** Returns the e-mails to the next signatories, without copies (DECISIONS.md, C11). */
 export const listSigningMails = (invitees: readonly ContractSignatory[]): readonly NewContractEmail[] =>

@@ -56,11 +56,7 @@ describe("comments API", () => {
     assert.equal(rest.length, 1);
     assert.equal(event?.contract_id, contract.contract_id);
     assert.equal(event?.contract_status, "DRAFT");
-    assert.deepEqual(event?.activity_data, {
-      performed_by,
-      timestamp,
-      comment: { id: 1, comment: "Hello !!@12!!" },
-    });
+    assert.deepEqual(event?.activity_data, { performed_by, timestamp, comment: { id: 1, comment: "Hello !!@12!!" } });
   });
 
   it("rejects an empty comment", async (t) => {
@@ -198,11 +194,7 @@ describe("key-pointers.definitions", () => {
           section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" },
           names: ["effective_date", "expiry_date", "contract_value", "governing_law", "auto_renewal", "notice_period"],
         },
-        {
-          id: 2,
-          section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" },
-          names: ["purpose", "value"],
-        },
+        { id: 2, section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" }, names: ["purpose", "value"] },
       ],
     );
     await assertRejected(emulator, () => emulator.api("GET", path), {

@@ -67,10 +67,7 @@ describe("contract note", () => {
     const body = { text: note.text, note_tag: { name: "finance" } };
     assert.deepEqual(
       pickStatusAndBody(await emulator.api("PUT", `/api/v2.1/public/contracts/${id}/notes/1`, { body })),
-      {
-        status: 200,
-        body: note,
-      },
+      { status: 200, body: note },
     );
     assert.deepEqual((await emulator.api("GET", `/api/v2.1/public/contracts/${id}/notes`)).body, note);
     await assertRejected(

@@ -122,10 +122,7 @@ describe("review request", () => {
       pickStatusAndBody(
         await emulator.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body }),
       ),
-      {
-        status: 200,
-        body: "",
-      },
+      { status: 200, body: "" },
     );
     assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_REVIEW_REQUESTED"]);
     const send = () => emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);

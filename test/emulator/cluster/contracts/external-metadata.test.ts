@@ -124,10 +124,7 @@ describe("external metadata", () => {
     await assertRejected(
       emulator,
       putMetadata({ id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" }),
-      {
-        status: 404,
-        body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
-      },
+      { status: 404, body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message } },
     );
   });
 });

@@ -98,10 +98,7 @@ describe("oversized webhook payload of a request", () => {
     const contract = await createDraftContract(api, body(80));
     assert.deepEqual(
       pickStatusAndBody(await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`)),
-      {
-        status: 413,
-        body: { detail: "Request body is too large." },
-      },
+      { status: 413, body: { detail: "Request body is too large." } },
     );
     assert.equal(await getContractStatus(api, contract), "DRAFT");
     assert.equal(await getContractStatus(api, await createSentContract(api, body(40))), "SIGN");

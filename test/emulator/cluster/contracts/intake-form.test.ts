@@ -48,10 +48,7 @@ describe("change of intake form answers", () => {
     const respondent = { created_by: "Ada Keller", org_name: "Northwind Legal" };
     assert.deepEqual(pickStatusAndBody(await responses("INTAKE_FORM")), {
       status: 200,
-      body: {
-        questionnaire_response_data: data,
-        respondents: [{ created_at: "2031-01-02T03:04:05Z", ...respondent }],
-      },
+      body: { questionnaire_response_data: data, respondents: [{ created_at: "2031-01-02T03:04:05Z", ...respondent }] },
     });
     assert.deepEqual((await responses("TEMPLATE")).body, {
       questionnaire_response_data: {},

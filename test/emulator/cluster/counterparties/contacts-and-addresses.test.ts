@@ -155,10 +155,7 @@ describe("counterparty-addresses API", () => {
     await assertRejected(
       emulator,
       () => emulator.api("PATCH", `${addresses}1/`, { body: { country_iso_code: "XX" } }),
-      {
-        status: 400,
-        body: { country_iso_code: ["Value should be one of DE, US, IN"] },
-      },
+      { status: 400, body: { country_iso_code: ["Value should be one of DE, US, IN"] } },
     );
     await assertRejected(
       emulator,

@@ -332,10 +332,7 @@ describe("upload of supporting documents", () => {
     const body = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
     assert.deepEqual(
       pickStatusAndBody(await emulator.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body })),
-      {
-        status: 201,
-        body: { id: 1, name: "Prices", created: initialTime },
-      },
+      { status: 201, body: { id: 1, name: "Prices", created: initialTime } },
     );
     await assertRejected(
       emulator,

@@ -64,10 +64,7 @@ describe("unknown path at a cluster", () => {
     const emulator = await startTestEmulator(t);
     assert.deepEqual(
       pickStatusAndBody(await createSender(emulator.clusters[1]!.url)("POST", "/public/things?x=1", { body: {} })),
-      {
-        status: 200,
-        body: { cluster_id: "us-1", method: "POST", path: "/public/things" },
-      },
+      { status: 200, body: { cluster_id: "us-1", method: "POST", path: "/public/things" } },
     );
     const { body: log } = await emulator.control("GET", "requests?service=contracts");
     const [{ findings }] = (log as { items: { findings: object[] }[] }).items as [never];

@@ -260,9 +260,7 @@ describe("intake.update", () => {
       [{ title: null }, { title: ["Input should be a valid string"] }],
       [
         { status: "DONE" },
-        {
-          status: ["Input should be 'DRAFT', 'PENDING', 'IN_PROGRESS', 'BLOCKED', 'COMPLETED' or 'DISCARDED'"],
-        },
+        { status: ["Input should be 'DRAFT', 'PENDING', 'IN_PROGRESS', 'BLOCKED', 'COMPLETED' or 'DISCARDED'"] },
       ],
       [
         { assignees: [{ entity_id: "99", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" }] },
@@ -318,14 +316,7 @@ describe("intake.list", () => {
     const api = await startWithThree(t);
     const { body } = await api("GET", `${path}?limit=2`);
     const { intakes, ...page } = body as { intakes: Record<string, unknown>[] };
-    assert.deepEqual(page, {
-      total_count: 3,
-      page: 1,
-      limit: 2,
-      total_pages: 2,
-      has_next: true,
-      has_previous: false,
-    });
+    assert.deepEqual(page, { total_count: 3, page: 1, limit: 2, total_pages: 2, has_next: true, has_previous: false });
     assert.deepEqual(Object.keys(intakes[0]!).sort(), [
       "created_at",
       "created_by",

@@ -52,12 +52,7 @@ describe("webhooks.create", () => {
         title: "Signatures",
         only_for_activities: ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"],
         url: "https://receiver.example/hooks",
-        created_by_user: {
-          id: 11,
-          name: "Ada Keller",
-          email: "ada@northwind.example",
-          designation: "General Counsel",
-        },
+        created_by_user: { id: 11, name: "Ada Keller", email: "ada@northwind.example", designation: "General Counsel" },
         description: "For the CRM",
         custom_headers: { "X-Abc-Key": "v" },
         status: "ACTIVE",

@@ -22,10 +22,7 @@ describe("trigger of each of the 39 activities", () => {
       });
       assert.deepEqual(
         { status, body },
-        {
-          status: 200,
-          body: { activity, contract_id: contract.number, composite_id: contract.id, deliveries: [1] },
-        },
+        { status: 200, body: { activity, contract_id: contract.number, composite_id: contract.id, deliveries: [1] } },
       );
       assert.equal(target.received.length, 1);
       const [came] = target.received;

@@ -56,12 +56,7 @@ describe("signing", () => {
       pickStatusAndBody(await performAction(emulator, contract, "sign", { email: "JO@acme.example", note: "Fine" })),
       {
         status: 200,
-        body: {
-          contract_id: 1,
-          composite_id: "T-1",
-          contract_status: "EXECUTED",
-          contract_name: "NDA with Acme",
-        },
+        body: { contract_id: 1, composite_id: "T-1", contract_status: "EXECUTED", contract_name: "NDA with Acme" },
       },
     );
     assert.deepEqual(await listRecipients(emulator.api, contract), ["jo@acme.example COMPLETED signed"]);

@@ -62,10 +62,7 @@ describe("triggering an activity", () => {
     await assertRejected(emulator, () => emulator.control("POST", "activities", { body }), {
       status: 409,
       body: {
-        error: {
-          code: "no_subscriber",
-          message: "No webhook is subscribed to CONTRACT_SIGNED. Nothing was sent.",
-        },
+        error: { code: "no_subscriber", message: "No webhook is subscribed to CONTRACT_SIGNED. Nothing was sent." },
       },
     });
   });
@@ -103,10 +100,7 @@ describe("triggering an activity", () => {
     await assertRejected(emulator, () => fire({ "activity_data.performed_by.nme": "Jo" }), {
       status: 400,
       body: {
-        error: {
-          code: "no_such_field",
-          message: "The payload has no activity_data.performed_by.nme. Known: name.",
-        },
+        error: { code: "no_such_field", message: "The payload has no activity_data.performed_by.nme. Known: name." },
       },
     });
     assert.deepEqual(

@@ -12,17 +12,11 @@ const form = { "content-type": "application/x-www-form-urlencoded" };
 
 const envelope = {
   algorithm: "HMACSHA256",
-  context: {
-    user: { email: "Ada@northwind.example" },
-    organization: { organizationId: "00Dx0000000001" },
-  },
+  context: { user: { email: "Ada@northwind.example" }, organization: { organizationId: "00Dx0000000001" } },
 };
 
 const open = (emulator: RoutedEmulator, signedRequest: string, query = "") =>
-  emulator.router("POST", path + query, {
-    body: `signed_request=${encodeURIComponent(signedRequest)}`,
-    headers: form,
-  });
+  emulator.router("POST", path + query, { body: `signed_request=${encodeURIComponent(signedRequest)}`, headers: form });
 
 const signEnvelope = (value: unknown = envelope) => signCrmB(secret, JSON.stringify(value));
 

@@ -45,10 +45,7 @@ describe("discovered token endpoint", () => {
       ["ey", "eu-1_", "ey"],
     );
     assert.deepEqual(await getNewestFindings(emulator), [
-      {
-        code: "device-code-elsewhere",
-        detail: "the specification redeems device codes at /router/v1/oauth2.0/token/",
-      },
+      { code: "device-code-elsewhere", detail: "the specification redeems device codes at /router/v1/oauth2.0/token/" },
     ]);
     await assertRejected(emulator, () => poll(), createOAuthError("invalid_grant"));
   });
@@ -66,10 +63,7 @@ describe("discovered token endpoint", () => {
     });
   }
 
-  const described = (error: string, error_description: string) => ({
-    status: 400,
-    body: { error, error_description },
-  });
+  const described = (error: string, error_description: string) => ({ status: 400, body: { error, error_description } });
   for (const [label, changes, expected] of [
     ["without a device code", { device_code: undefined }, described("invalid_request", "device_code is missing")],
     ["without a client", { client_id: undefined }, described("invalid_request", "client_id is missing")],

@@ -109,10 +109,7 @@ it("the router serves the contract API under its own URL, by client-id", async (
   assert.equal(response.headers.get("x-svc-matched"), "catch-all");
   assert.deepEqual(
     pickStatusAndBody(await emulator.router("GET", path, { headers: { ...key, "client-secret": "guess" } })),
-    {
-      status: 401,
-      body: { detail: "Incorrect authentication credentials." },
-    },
+    { status: 401, body: { detail: "Incorrect authentication credentials." } },
   );
 });
 

@@ -31,10 +31,7 @@ describe("trial signup", () => {
     assert.equal((otherResponse.body as { id: number }).id, 2);
   });
 
-  const failed = {
-    status: 400,
-    body: { detail: 'Captcha verification failed (the word "fail" always fails)' },
-  };
+  const failed = { status: 400, body: { detail: 'Captcha verification failed (the word "fail" always fails)' } };
   const captchas: [string, string | undefined, boolean][] = [
     ["anything", undefined, true],
     ["fail", undefined, false],
@@ -181,10 +178,7 @@ describe("signup completion", () => {
       emulator.eu.respond((_, response) => response.writeHead(201).end(backendBody));
       assert.deepEqual(
         pickStatusAndBody(await emulator.router("POST", complete, { body: { ...trialSignupFields, token } })),
-        {
-          status: 200,
-          body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${emulator.eu.url}/` },
-        },
+        { status: 200, body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${emulator.eu.url}/` } },
       );
       const { body } = await emulator.router("GET", `/router/v1/cluster_emails/email/${hashEmail(person.email)}`);
       assert.deepEqual(body, { email_hash: hashEmail(person.email), cluster_id: "eu-1" });

@@ -166,10 +166,7 @@ describe("file store on a failing disk", () => {
     for (failing of ["write", "rename"] as const) {
       await assert.rejects(
         resetStore(store, (tx) => tx.put(people, createPerson(9))),
-        {
-          name: "StoreFailedError",
-          message: /cannot be replaced: no space left/,
-        },
+        { name: "StoreFailedError", message: /cannot be replaced: no space left/ },
       );
       assert.deepEqual(await exportContent(store), before);
     }

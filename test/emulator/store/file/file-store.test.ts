@@ -161,11 +161,7 @@ describe("state file", () => {
     const { folder, store } = await openSeededStore(t);
     await importDocument(store, { svc_state: 1, rows: { people: [createPerson(7)] } });
     await store.transaction("after", (tx) => tx.put(people, createPerson(8)));
-    const expected = {
-      sequences: {},
-      rows: { people: [createPerson(7), createPerson(8)] },
-      mappings: { owners: {} },
-    };
+    const expected = { sequences: {}, rows: { people: [createPerson(7), createPerson(8)] }, mappings: { owners: {} } };
     assert.deepEqual(await exportContent(store), expected);
     assert.deepEqual(await reopenCopyAndExport(t, folder), expected);
     await resetStore(store, (tx) => tx.put(people, createPerson(9)));

@@ -76,11 +76,7 @@ describe("state of an older version", () => {
       const { written_by, collections, rows } = JSON.parse(await readFile(join(folder, "emulator.json"), "utf8"));
       assert.deepEqual(
         { written_by, collections, rows },
-        {
-          written_by: "0.1.0",
-          collections: { members: 3, owners: 1 },
-          rows: { members: expected },
-        },
+        { written_by: "0.1.0", collections: { members: 3, owners: 1 }, rows: { members: expected } },
       );
     });
   }

@@ -100,10 +100,7 @@ export function defineWholeStateSuite(open: Open): void {
         name: "StateReplacedError",
         message: /^late was waiting while its state was replaced/,
       });
-      assert.deepEqual(await exportContent(store), {
-        ...before,
-        rows: { people: [createPerson(1), createPerson(2)] },
-      });
+      assert.deepEqual(await exportContent(store), { ...before, rows: { people: [createPerson(1), createPerson(2)] } });
       assert.equal(pieces.pop(), "took over");
       assert.deepEqual(JSON.parse(pieces.join("")).rows, { people: [] });
     });

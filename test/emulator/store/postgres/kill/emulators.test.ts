@@ -76,15 +76,7 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
         planned: deliveries.length,
         disordered: ids.filter((id, i) => id < (ids[i - 1] ?? 0)),
       },
-      {
-        strange: [],
-        lost: [],
-        nobodys: [],
-        undelivered: [],
-        doubled: 0,
-        planned: delivered.size,
-        disordered: [],
-      },
+      { strange: [], lost: [], nobodys: [], undelivered: [], doubled: 0, planned: delivered.size, disordered: [] },
     );
     const again = events.length - delivered.size;
     const maxRepeats = (kills + emulators.leadsLost) * madeAgain;
