@@ -14,7 +14,7 @@ import { InvalidOptionsError } from "./options.ts";
 
 const isText = (value: unknown): value is string => typeof value === "string";
 const isFunction = (value: unknown): boolean => typeof value === "function";
-const isTime = (value: unknown): boolean => !Number.isNaN(Date.parse(String(value)));
+const isTime = (value: unknown): boolean => isText(value) && !Number.isNaN(Date.parse(value));
 const isOrigin = (value: unknown): boolean =>
   isText(value) && URL.canParse(value) && /^https?:\/\/[^/?#]+\/?$/.test(value);
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
@@ -131,7 +131,7 @@ function describeProblems(issue: z.core.$ZodIssue): string[] {
   const { path } = issue;
   const message = describeIssue(issue);
   if (issue.code !== "unrecognized_keys")
-    return [`${path.join(".")}${message.startsWith("must ") ? "" : ":"} ${message}`];
+    return [`${path.join(".") || "the options"}${message.startsWith("must ") ? "" : ":"} ${message}`];
   const knownNames = Object.keys((path[0] === "clock" ? clock : Options).shape);
   return issue.keys.map((key) => `unknown option "${[...path, key].join(".")}". ${formatSuggestion(key, knownNames)}`);
 }

@@ -7,7 +7,7 @@ import { buildVerifyReport } from "../../src/verify/report.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { createContractRequest } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
-import { startDeviatingService } from "../support/verify/deviating-service.ts";
+import { type Deviation, startDeviatingService } from "../support/verify/deviating-service.ts";
 import {
   contradictInResponses,
   contradictInWebhooks,
@@ -67,6 +67,29 @@ describe("service with 20 planted differences", () => {
     const report = buildVerifyReport(await replayOnEmulator(await readCorpus(again), startEmulator), {});
     assert.deepEqual(lines, []);
     assert.deepEqual(report.differences.map(({ id }) => id).sort(), plantedNames);
+  });
+});
+
+describe("service whose values have other types", () => {
+  it("produces a finding for each of them", async (t) => {
+    const folder = `${await createTestFolder(t)}/corpus`;
+    const service = await startTestEmulator(t);
+    const deviate: Deviation = (passing) => {
+      if (!passing.label.endsWith("/entities/")) return;
+      const [first, second] = passing.json as Record<string, unknown>[];
+      first!.reference_id = null;
+      second!.is_primary = "false";
+      second!.name = 7;
+    };
+    const before = await startDeviatingService(t, service.clusters[0]!.url, deviate, "responses");
+    const session = await recordSession(t, service, folder, before);
+    await readReferenceData(session);
+    await session.end();
+    const report = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    assert.deepEqual(
+      report.differences.map(({ id }) => id).sort(),
+      ["is_primary", "name", "reference_id"].map((field) => `organizations.entities:200:[].${field}:type`),
+    );
   });
 });
 

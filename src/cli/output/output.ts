@@ -33,6 +33,7 @@ export function createOutput(host: Host, globals: GlobalOptions) {
   const print = (...lines: readonly StyledLine[]) => printer.printLines("stdout", lines);
   const printDocument = (value: unknown, indent?: number) => printer.printJson("stdout", value, indent);
   const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
+  const isText = format === "table" && globals.fields === undefined;
   // An explicit table format also applies to pipes.
   const isTable = format === "table" && (stdout.isTTY === true || globals.format === "table");
   const printRows = (rows: readonly (readonly string[])[]) => printer.printRows(rows, rowFormat);
@@ -100,12 +101,13 @@ export function createOutput(host: Host, globals: GlobalOptions) {
   }
 
   return {
+    /** Whether users read the output. Selected fields are printed as a table instead. */
+    isText,
     /** Selected output format. `table`, the default, is tab-separated when standard output is not a terminal. */
     format,
     show,
     /** Shows the value in a format for programs, or prints the lines for users. */
-    showOrPrint: (value: unknown, ...lines: readonly StyledLine[]) =>
-      format === "table" ? print(...lines) : show(value),
+    showOrPrint: (value: unknown, ...lines: readonly StyledLine[]) => (isText ? print(...lines) : show(value)),
     /** Prints one document of a stream as a line of JSON, or as lines for users. */
     printEvent: (value: unknown, ...lines: readonly StyledLine[]) =>
       format === "table" ? print(...lines) : printDocument(globals.fields ? pickFields(value, globals.fields) : value),

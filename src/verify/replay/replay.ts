@@ -23,7 +23,7 @@ import {
 } from "./compare.ts";
 import { openReplayReceiver } from "./deliveries.ts";
 import { getIdScope, isIdKey, ReplayLinks } from "./links.ts";
-import { buildReplaySeed, findCallers } from "./seed.ts";
+import { buildReplaySeed, findCallers, replaceMistypedValues } from "./seed.ts";
 import { createRequestSender } from "./send.ts";
 
 /** Target of a replay: an emulator with a state created from the corpus, or a service. */
@@ -85,7 +85,11 @@ export async function replayOnEmulator(
   const { exchanges } = corpus;
   const seed = buildReplaySeed(exchanges, demo);
   const start = new Date((exchanges[0]?.at ?? Date.parse(demo.time)) - 1).toISOString();
-  const emulator = await startEmulator({ ephemeral: true, seed, clock: { mode: "manual", start }, log: () => {} });
+  const settings = { ephemeral: true, clock: { mode: "manual", start }, log: () => {} } as const;
+  const emulator = await startEmulator({ ...settings, seed }).catch((error: Error) => {
+    if (error.name !== "InvalidOptionsError") throw error;
+    return startEmulator({ ...settings, seed: replaceMistypedValues(seed, demo) as object });
+  });
   try {
     return await replayCorpus(corpus, {
       resolveUrl: (callee) => (callee === "router" ? emulator.routerUrl : emulator.clusters[0]?.url),

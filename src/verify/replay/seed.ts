@@ -41,6 +41,17 @@ export function buildReplaySeed(exchanges: readonly RecordedExchange[], base: Se
   };
 }
 
+/**
+ * Replaces values that have another type than those of the base seed, because the emulator rejects such a state. The
+ * comparison then reports them.
+ */
+export function replaceMistypedValues(value: unknown, base: unknown): unknown {
+  if (Array.isArray(base) && Array.isArray(value)) return value.map((item) => replaceMistypedValues(item, base[0]));
+  if (!isObject(base) || !isObject(value)) return typeof value === typeof (base ?? value) ? value : base;
+  const fields = Object.entries(value).map(([name, item]) => [name, replaceMistypedValues(item, base[name])] as const);
+  return Object.fromEntries(fields);
+}
+
 /** Finds the workspaces whose key was accepted, with their exchanges. */
 export function findCallers(exchanges: readonly RecordedExchange[]): RecordedCaller[] {
   const accepted = exchanges.filter(

@@ -26,6 +26,8 @@ describe("svc verify record", () => {
     assert.equal((await svc("verify scan corpus")).exit, 0);
     const replay = await svc("verify replay corpus");
     assert.equal(replay.exit, 0, replay.stdout);
+    assert.deepEqual(await svc("verify replay corpus --fields drift"), { exit: 0, stdout: "0\n", stderr: "" });
+    assert.equal((await svc("verify replay corpus --fields drifft")).exit, 2);
   });
 
   it("reports no drift for existing objects of a service", async (t) => {

@@ -27,6 +27,10 @@ describe("svc webhooks sign", () => {
     });
     const header = await runCli("webhooks sign body --key-file key --as-header", { cwd });
     assert.equal(header.stdout, `X-SVC-WEBHOOK-CONTENT-HASH: ${signature}\n`);
+    assert.equal(
+      (await runCli("webhooks sign body --fields header", { cwd, env })).stdout,
+      `${header.stdout.split(":")[0]}\n`,
+    );
     const { stdout } = await runCli("webhooks sign body --json", { cwd, env });
     assert.deepEqual(JSON.parse(stdout), { header: "X-SVC-WEBHOOK-CONTENT-HASH", signature });
   });

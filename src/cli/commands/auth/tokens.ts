@@ -116,7 +116,7 @@ const authToken = defineCommand({
     const { access_token, token_type, expires_at } = environmentToken
       ? { access_token: environmentToken, token_type: "Bearer", expires_at: undefined }
       : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
-    if (output.format === "table" && !context.globals.fields) await output.print(access_token);
+    if (output.isText) await output.print(access_token);
     else {
       const fields = ["access_token", "token_type", "expires_at"];
       await output.show({ access_token, token_type, expires_at: expires_at ?? null }, { fields });

@@ -10,7 +10,7 @@ const emulatorWorkspaces = defineCommand({
   extendsDerived: true,
   async run(input, context, spec) {
     await runDerivedCommand(spec!, input, context);
-    const hides = context.output.format === "table" && context.globals.fields === undefined;
+    const hides = context.output.isText;
     if (hides)
       await context.output.note(
         "Secrets are hidden. To print them, use --json. For the variables of the first workspace: svc emulator env",

@@ -123,7 +123,7 @@ const snapshotDiff = defineCommand({
     const options = { ...pickGiven(flags, ["limit"]), ...(other !== undefined && { to: other }) };
     const query = buildFirstPageQuery(paging, options, flags.all === true);
     const diff = await client.call(diffSnapshot, { params: { name }, query });
-    if (output.format === "table") {
+    if (output.isText) {
       await output.print(...diff.items.flatMap((item) => formatItem(item, flags.brief === true)));
       if (diff.same) await output.note("No differences");
     } else {

@@ -47,7 +47,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
     await output.printDocument(buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, scope), 2);
   } else if (format === "mermaid") {
     await output.printUnwrapped(...renderMermaid(trace));
-  } else if (output.format === "table" && context.globals.fields === undefined) {
+  } else if (output.isText) {
     await output.print(...formatTree(trace));
   } else {
     await output.show(trace, { rows: "nodes" });

@@ -103,8 +103,11 @@ const verifyReplay = defineCommand({
     await writeReport(flagValues.junit, () => formatReplayJUnit(report, sides));
     await writeReport(flagValues.markdown, () => formatReplayMarkdown(report, sides));
     if (observations) await writeReport(flagValues.reference, () => formatObservedReference(observations));
-    if (output.format === "table") await output.print(...formatReplayLines(report, sides));
-    else await output.show(toReplayDocument(report));
+    if (output.isText) await output.print(...formatReplayLines(report, sides));
+    else {
+      const document = toReplayDocument(report);
+      await output.show(document, { fields: Object.keys(document) });
+    }
     if (report.drift > 0) return "partial";
     return report.compared === 0 ? "failed" : undefined;
   },

@@ -214,7 +214,7 @@ async function printDiagnosis(
   { output }: Context,
 ): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
-  if (output.format !== "table") {
+  if (!output.isText) {
     const valid = isExplained(diagnosis) && rejection === undefined;
     return output.show({ valid, explained, deviations, tried, body_bytes: body.length });
   }

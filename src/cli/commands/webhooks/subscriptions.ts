@@ -73,7 +73,7 @@ const webhooksList = defineCommand({
     await requireEmulator(flags.file, context);
     const client = await context.client("emulator", { file: flags.file });
     const webhooks = await client.call(listControlWebhooks);
-    const isOverview = context.output.format === "table" && context.globals.fields === undefined;
+    const isOverview = context.output.isText;
     await context.output.show(isOverview ? webhooks.map(abbreviateActivities) : webhooks, {
       columns,
       emptyMessage: "No webhooks. To create one: svc webhooks listen or svc webhooks create",

@@ -58,7 +58,7 @@ const webhooksWhy = defineCommand({
     const client = await context.client("emulator", { file: flags.file });
     const reads = (await selectWebhooks(positionals.webhook, client)).toSorted(compareWorstFirst);
     const all = flags.all === true;
-    if (output.format === "table" && globals.fields === undefined) {
+    if (output.isText) {
       await printForUsers(reads, all, client, context);
     } else if (output.format === "json" || output.format === "ndjson") {
       const failing = reads.filter(({ health }) => health.failing);

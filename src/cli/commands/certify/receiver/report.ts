@@ -78,11 +78,7 @@ export async function printReport(report: CertifyReport, { output, host, globals
     for (const check of checks) await output.printDocument({ type: "check", ...check });
     for (const finding of findings) await output.printDocument({ type: "finding", ...finding });
     await output.printDocument({ type: "result", ...sum });
-  } else if (
-    output.format === "table" &&
-    globals.fields === undefined &&
-    (host.stdout.isTTY === true || globals.format === "table")
-  ) {
+  } else if (output.isText && (host.stdout.isTTY === true || globals.format === "table")) {
     await output.print(...checks.map(formatCheckLine), ...formatFindings(report));
   } else {
     await output.show(report, { rows: "checks", columns });
