@@ -158,7 +158,10 @@ describe("svc verify scan --reindex", () => {
     await writeFile(index, text.slice(0, -30));
     assert.equal((await svc("verify replay corpus")).exit, 2);
     const { exit, stderr } = await svc("verify scan corpus --reindex");
-    assert.deepEqual([exit, stderr, await readFile(index, "utf8")], [0, "Nothing suspicious in 5 exchanges\n", text]);
+    assert.deepEqual([exit, stderr], [0, "Nothing suspicious in 5 exchanges\n"]);
+    // The recorder writes exchanges in parallel, so that their lines have any order.
+    const sortLines = (lines: string) => lines.split("\n").sort();
+    assert.deepEqual(sortLines(await readFile(index, "utf8")), sortLines(text));
   });
 
   it("reports a file that is no longer a valid exchange", async (t) => {

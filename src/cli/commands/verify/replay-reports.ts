@@ -3,8 +3,10 @@ import type { ClaimReport, ReportedDifference, VerifyReport } from "../../../ver
 import { formatJUnit } from "../../output/junit.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 
-const shorten = (value: unknown): string => {
-  const text = value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);
+/** Formats a value. Strings are quoted only where that shows the difference. */
+const shorten = (value: unknown, isQuoted: boolean): string => {
+  const isPlain = typeof value === "string" && !isQuoted;
+  const text = value === undefined ? "nothing" : isPlain ? value : JSON.stringify(value);
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 };
 
@@ -17,7 +19,8 @@ function describeDifference(
 ): string {
   const location = path === "" ? kind : `${path} (${kind})`;
   const rows = decisions.length > 0 ? `; DECISIONS.md ${decisions.join(", ")}` : "";
-  return `${location}: the ${firstSide} has ${shorten(recorded)}, ${secondSide === "emulator" ? "the emulator" : secondSide} has ${shorten(replayed)}${rows}`;
+  const [first, second] = [recorded, replayed].map((value) => shorten(value, kind === "type"));
+  return `${location}: the ${firstSide} has ${first}, ${secondSide === "emulator" ? "the emulator" : secondSide} has ${second}${rows}`;
 }
 
 /** Formats the counts as `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
@@ -68,8 +71,10 @@ export function formatReplayMarkdown(report: VerifyReport, [firstSide, secondSid
     formatLast: (row: ReportedDifference) => string,
   ) => {
     if (rows.length === 0) return [];
-    const formatRow = (row: ReportedDifference) =>
-      `| ${[row.id, row.basis, shorten(row.recorded), shorten(row.replayed)].map(formatCell).join(" | ")} | ${formatLast(row)} |`;
+    const formatRow = (row: ReportedDifference) => {
+      const values = [row.recorded, row.replayed].map((value) => shorten(value, row.kind === "type"));
+      return `| ${[row.id, row.basis, ...values].map(formatCell).join(" | ")} | ${formatLast(row)} |`;
+    };
     const heading = `| ${title} | basis | ${firstSide} | ${formatCell(secondSide)} | ${last} |`;
     return ["", heading, "|---|---|---|---|---|", ...rows.map(formatRow)];
   };
