@@ -61,6 +61,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     "no-code": [ofApproval, 1, { "shown.code": "failed" }],
     "no-address": [ofApproval, 1, { "shown.address": "failed" }],
     hurry: [ofApproval, 1, { "poll.interval": "failed" }],
+    "own-interval": [ofApproval, 1, { "poll.interval": "failed" }],
     "rejects-tokens": [ofApproval, 1, { "approval.tokens": "failed" }],
     arguments: [ofApproval, 1, { "secrets.arguments": "failed" }],
     "goes-on": [
@@ -168,8 +169,8 @@ describe("svc auth certify", { concurrency: 6 }, () => {
 
 describe("svc auth certify on a busy machine", () => {
   it("assesses no wait that it measured too imprecisely", async (t) => {
-    // The first poll arrives after 600 ms, and is noticed after one second.
-    const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    // The first poll arrives after 1.5 s, and is noticed after two seconds.
+    const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
     process.on("SIGUSR2", block);
     t.after(() => process.off("SIGUSR2", block));
     const { rows } = await certifyDeviceClient(t, getOwnClientCommand("blocks"), ["--only", "poll"]);

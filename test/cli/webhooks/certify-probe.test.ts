@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
-import { impatientWall, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
+import { type GuardedRequest, impatientWall, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 
 /** Whether the process runs. A zombie does not count. */
 function isAlive(pid: string): boolean {
@@ -20,7 +21,10 @@ const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout) as Certi
 const getResults = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
 const getMistakes = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
 
-describe("svc webhooks certify --probe", () => {
+/** Returns false for a key that was added before. */
+const addNew = (keys: Set<string>, key: string): boolean => keys.size < keys.add(key).size;
+
+describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
   it("uses a probe for checks that responses cannot show", async (t) => {
     const { cwd, bodies, certify } = await startSignedReceiver(t, {
       respond: (_, response) => void writeFile(join(cwd, "count"), String(bodies.length)).then(() => response.end()),
@@ -87,6 +91,49 @@ describe("svc webhooks certify --probe", () => {
     const checks = reportOf(run).checks.map(({ id, result, detail }) => [id, result, detail]);
     assert.deepEqual(checks, [["store.before-response", "failed", "an event was stored only after the response"]]);
   });
+
+  const hash = (body: Buffer) => createHash("sha256").update(body).digest("hex");
+  const contractOf = (body: Buffer) => String((JSON.parse(body.toString()) as { contract_id: number }).contract_id);
+  type StoreRule = (seen: Set<string>, request: GuardedRequest) => boolean;
+  const lossyReceivers: readonly (readonly [check: string, mistake: string, result: string, stores: StoreRule])[] = [
+    [
+      "duplicate.other-event",
+      "dedupe-too-wide",
+      "warning",
+      (seen, { body, isGenuine }) => isGenuine && addNew(seen, contractOf(body)),
+    ],
+    [
+      "duplicate.hang-up-stored",
+      "lost-after-hang-up",
+      "failed",
+      (seen, { body, isGenuine, response }) => isGenuine && addNew(seen, hash(body)) && !response.destroyed,
+    ],
+    [
+      "signature.forged-first",
+      "deduped-unverified",
+      "failed",
+      (seen, { body, isGenuine }) => addNew(seen, hash(body)) && isGenuine,
+    ],
+    ["duplicate,signature", "", "", (seen, { body, isGenuine }) => isGenuine && addNew(seen, hash(body))],
+  ];
+  for (const [check, mistake, result, stores] of lossyReceivers) {
+    it(`finds ${mistake || "no mistake"} in a receiver that accepts every event and stores only some`, async (t) => {
+      const seen = new Set<string>();
+      let count = 0;
+      const { cwd, certify } = await startSignedReceiver(t, {
+        async handle(request) {
+          // The end of a connection is noticed after its data.
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          if (stores(seen, request)) count += 1;
+          await writeFile(join(cwd, "count"), String(count));
+          request.response.writeHead(request.isGenuine ? 200 : 401).end();
+        },
+      });
+      await writeFile(join(cwd, "count"), "0");
+      const argv = ["--only", `probe,${check}`, "--probe", "cat count", "--json", "--time-limit", "2m"];
+      assert.deepEqual(getMistakes(reportOf(await certify(argv))), mistake === "" ? [] : [[mistake, result]]);
+    });
+  }
 
   it("ends the processes of the --probe command", async (t) => {
     const { certify, cwd } = await startSignedReceiver(t);

@@ -27,6 +27,14 @@ export interface ReceiverRules {
   readonly rejection?: number;
   /** Responds to an event with a valid signature. */
   readonly respond?: (body: Buffer, response: ServerResponse, request: IncomingMessage) => void;
+  /** Handles every event, including those with an invalid signature. Replaces `respond` and `rejection`. */
+  readonly handle?: (request: GuardedRequest) => Promise<void>;
+}
+
+export interface GuardedRequest {
+  readonly body: Buffer;
+  readonly isGenuine: boolean;
+  readonly response: ServerResponse;
 }
 
 export interface SignedReceiver {
@@ -54,6 +62,7 @@ export async function startSignedReceiver(t: TestContext, rules: ReceiverRules =
     const body = Buffer.concat(chunks);
     const expected = createHmac(digest, key).update(signed(body)).digest("hex");
     const signature = request.headers["x-svc-webhook-content-hash"] as string | undefined;
+    if (rules.handle) return rules.handle({ body, isGenuine: isGenuine(signature, expected), response });
     if (!isGenuine(signature, expected)) return void response.writeHead(rejection).end("bad signature");
     bodies.push(body);
     if (respond) respond(body, response, request);

@@ -39,7 +39,7 @@ const { device_code, user_code, verification_uri, interval } = await json(begun)
 console.log(`Open ${has("no-address") ? "the page" : verification_uri} and enter ${has("no-code") ? "it" : user_code}`);
 
 const grant_type = has("grant-type") ? "device_code" : "urn:ietf:params:oauth:grant-type:device_code";
-let seconds = has("hurry") ? 0.1 : has("blocks") ? 0.6 : interval;
+let seconds = has("hurry") ? 0.1 : has("own-interval") ? 1 : has("blocks") ? 1.5 : interval;
 let next = seconds;
 let slowDowns = 0;
 if (has("blocks")) process.kill(process.ppid, "SIGUSR2");

@@ -59,7 +59,7 @@ const flags = [
   }),
   createTextFlag("time-limit", "DURATION", "Maximum time of all checks; what is left then is not checked", {
     section: "Checks",
-    default: "8s",
+    default: "8s, or 30s with --probe",
   }),
   createSwitch("list", "List the checks, and exit", { section: "Checks" }),
   createSwitch("last", "Repeat the last run in this folder", { section: "Checks" }),
@@ -132,7 +132,7 @@ async function createPlan(flags: CertifyFlags, context: Context) {
   if (to === undefined) throw new InputRequiredError("to", "--to is required");
   if (command?.trim() === "") throw new UsageError("--command must not be empty");
   if (probe?.trim() === "") throw new UsageError("--probe must not be empty");
-  const timeLimit = flags["time-limit"] ?? "8s";
+  const timeLimit = flags["time-limit"] ?? (probe === undefined ? "8s" : "30s");
   const maxMs = parseDurationFlag(timeLimit, "--time-limit");
   if (maxMs === 0) throw new UsageError(`--time-limit must be more than 0s, got "${timeLimit}"`);
   const keep = flags.keep === undefined ? undefined : resolve(host.cwd, flags.keep);
@@ -206,7 +206,7 @@ async function certify(plan: CertifyPlan, context: Context) {
   const cutOffCount = items.filter(({ isCutOff }) => isCutOff).length;
   if (cutOffCount > 0) {
     const cutOff = pluralize(cutOffCount, "check was", "checks were");
-    await output.warn(`${cutOff} not run within the time limit of ${plan.maxMs / 1_000} s (--time-limit)`);
+    await output.warn(`${cutOff} not run because of the time limit of ${plan.maxMs / 1_000} s (--time-limit)`);
   }
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);

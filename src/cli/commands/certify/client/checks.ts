@@ -1,7 +1,13 @@
 import { lookupTable } from "../../../../base/object.ts";
 import type { CheckResult } from "../check.ts";
 import type { ClientRunResult } from "./run.ts";
-import { minIntervalSeconds, type OAuthRequest, type PollStep, slowDownSeconds } from "./scripted-server.ts";
+import {
+  checkedIntervalSeconds,
+  minIntervalSeconds,
+  type OAuthRequest,
+  type PollStep,
+  slowDownSeconds,
+} from "./scripted-server.ts";
 
 export interface ClientCheck {
   /** Stable ID for scripts. */
@@ -149,8 +155,8 @@ function assessInterval(result: ClientRunResult): Assessment {
   const polls = result.polls.filter(({ step }) => step !== undefined);
   if (polls.length < 3) return reportFewPolls(result, polls);
   const wait = measureWait(polls[0]!, polls.at(-1)!);
-  const detail = `${polls.length} polls in ${formatSeconds(wait.ms)} s; the interval is ${minIntervalSeconds} s.`;
-  const leastMs = (polls.length - 1) * minIntervalSeconds * 1_000 - maxTotalDeviationMs;
+  const detail = `${polls.length} polls in ${formatSeconds(wait.ms)} s; the interval is ${checkedIntervalSeconds} s.`;
+  const leastMs = (polls.length - 1) * checkedIntervalSeconds * 1_000 - maxTotalDeviationMs;
   return assessWait(wait, leastMs, fail(detail, "Wait for `interval` seconds (5 if it is missing) before each poll."));
 }
 

@@ -37,7 +37,7 @@ export async function runScenarios(
   context: Context,
 ): Promise<readonly ClientRunResult[]> {
   const servers = await startServers(names, context);
-  const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
+  const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to ${Math.ceil(options.maxWaitMs / 1_000)} s`;
   await context.output.note(`${text} …`);
   const runAll = async () => {
     const runs = servers.map((server) => runClient(server, options, context));

@@ -22,6 +22,8 @@ export type PollStep = "pending" | "slow_down" | "reset" | "html-503" | "lost" |
 
 /** Interval of the server in seconds. The minimum of RFC 8628 keeps runs short. */
 export const minIntervalSeconds = 1;
+/** Interval where it is checked. It differs from those that clients assume, 1 and 5 s. */
+export const checkedIntervalSeconds = 2;
 /** RFC 8628, 3.5: each slow_down permanently increases the interval by 5 seconds. */
 export const slowDownSeconds = 5;
 
@@ -82,6 +84,7 @@ const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path
  * requests.
  */
 export async function startScriptedServer(script: readonly PollStep[], getEarliestTime: () => number) {
+  const interval = script === clientScenarios.approval ? checkedIntervalSeconds : minIntervalSeconds;
   const observation: ClientObservation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer({ keepAliveTimeout: maxIdleConnectionMs }, (request, response) => {
     handleRequest(request, response).catch(() => response.destroy());
@@ -119,7 +122,7 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
       verificationUri: String(fields.verification_uri),
     };
     secrets.push(String(fields.device_code));
-    return { ...relayedResponse, body: Buffer.from(JSON.stringify({ ...fields, interval: minIntervalSeconds })) };
+    return { ...relayedResponse, body: Buffer.from(JSON.stringify({ ...fields, interval })) };
   }
 
   async function respondToPoll(oauth: OAuthRequest, response: ServerResponse, relay: Relay): Promise<void> {

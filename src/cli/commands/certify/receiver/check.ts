@@ -37,7 +37,7 @@ export interface CheckContext {
   /** Sends a delivery and records it for the report and for --keep. */
   send(delivery: RawDelivery): Promise<ReceiverResponse>;
   /** Duration of one delivery. Concurrent deliveries prove nothing if `isSlow` is true. */
-  readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
+  readonly pace: { readonly bestMs: number; isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
   retryLate(event: string): Promise<ReceiverResponse>;
   readonly probe: ReceiverProbe | undefined;
@@ -61,14 +61,18 @@ export interface ReceiverExchange {
   readonly response: ReceiverResponse;
 }
 
-export const describeResponse = ({ status, error }: ReceiverResponse): string =>
-  error ? (status === undefined ? error.message : `status ${status}, but ${error.message}`) : `status ${status}`;
+const maxShownReason = 100;
+
+/** `reason` is the body of a rejection. Its first line is shown. */
+export function describeResponse({ status, error }: ReceiverResponse, reason = ""): string {
+  if (error) return status === undefined ? error.message : `status ${status}, but ${error.message}`;
+  const line = reason.trim().split("\n")[0]!.slice(0, maxShownReason);
+  return `status ${status}${line === "" || line.startsWith("<") ? "" : `: ${line}`}`;
+}
 
 /** Returns `passed` if the delivery was accepted. */
-export const assessResponse = (response: ReceiverResponse): CheckFinding => ({
-  result: isAccepted(response) ? "passed" : "failed",
-  detail: describeResponse(response),
-});
+export const assessResponse = (response: ReceiverResponse): CheckFinding =>
+  isAccepted(response) ? passed(describeResponse(response)) : failed(describeResponse(response, response.body));
 
 export const passed = (detail: string): CheckFinding => ({ result: "passed", detail });
 export const failed = (detail: string): CheckFinding => ({ result: "failed", detail });

@@ -85,6 +85,9 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
       diagnoses.push(...acceptedMistakes.map((mistake) => ({ mistake, checks })));
     } else if (items.some((item) => isGenuine(item) && item.result === "passed"))
       addDiagnosis("reserialized-json", hasSameRejection(genuine));
+    // A receiver that rejects signatures with another status has accepted the signature of the event.
+    else if (items.some(isSignature) && !items.some((item) => isSignature(item) && getRejection(item) === status))
+      addDiagnosis("unexplained", isGenuine);
     else addDiagnosis("header-case", isGenuine);
   } else {
     const rewritten = jsonFormCheckIds.flatMap((id) => open.get(id) ?? []);
@@ -100,7 +103,9 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
 const getOwnMistake = (item: ReceiverCheckResult): string =>
   item.check.expects === "reject" && item.result === "warning" && !wasAccepted(item)
     ? "signature-crash"
-    : item.check.mistake;
+    : item.exchanges.some(({ response }) => response.status === 429)
+      ? "rate-limited"
+      : item.check.mistake;
 
 /** Reports whether a check with a known mistake ends the receiver each time. */
 const isCrash = (item: ReceiverCheckResult): boolean =>

@@ -185,6 +185,22 @@ export const receiverMistakes = lookupTable<Mistake>({
     title: "A repeated event is processed again",
     fix: "Store a dedupe key with each event, such as the SHA-256 of its body, in the same transaction. Skip an event whose key is known.",
   },
+  "dedupe-too-wide": {
+    title: "A second event of a contract may be taken for a repetition",
+    fix: "Use the SHA-256 of the body as the dedupe key, not the ID of the contract. If --probe prints only contracts, let it print their events.",
+  },
+  "deduped-unverified": {
+    title: "A forged copy of an event suppresses the event",
+    fix: "Verify the signature before you look up or store the dedupe key.",
+  },
+  "lost-after-hang-up": {
+    title: "An event is lost if its sender disconnects before the response",
+    fix: "Store the event and its dedupe key in one transaction, whether or not the response can be sent.",
+  },
+  "rate-limited": {
+    title: "Events are rejected because there are too many (status 429)",
+    fix: "Queue events instead of rejecting them. Each rejection counts as a failure of the webhook.",
+  },
   "order-refused": {
     title: "An event that is older than the last one is rejected",
     fix: "Respond with 200 to it. Retried events arrive after later ones.",

@@ -13,7 +13,7 @@ import {
   type ReceiverCheck,
   type ReceiverProbe,
 } from "./check.ts";
-import { isAccepted } from "./sender.ts";
+import { isAccepted, type ReceiverResponse } from "./sender.ts";
 import { tamperDelivery } from "./signature-checks.ts";
 
 interface ProbeOptions {
@@ -26,12 +26,14 @@ const defaultPollIntervalMs = 100;
 /** Maximum delay of a receiver that stores events immediately. */
 const maxImmediateMs = 150;
 /** Maximum wait for a change after an event. */
-const maxWaitMs = 2_000;
+const maxWaitMs = 5_000;
 /** Maximum wait until processing has ended. */
 const maxSettleMs = 10_000;
 /** Minimum wait before the output counts as unchanged. */
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
+/** Wait before the output counts as unchanged when a check is repeated because it failed. */
+const patientQuietMs = 4_000;
 
 export function createProbe(command: string, options: ProbeOptions): ReceiverProbe {
   const { signal, host } = options;
@@ -56,7 +58,7 @@ export function createProbe(command: string, options: ProbeOptions): ReceiverPro
     }
   }
 
-  const getQuietMs = () => (isPatient ? maxQuietMs : Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs)));
+  const getQuietMs = () => (isPatient ? patientQuietMs : Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs)));
 
   return {
     read,
@@ -181,6 +183,16 @@ export const probeCheck = createProbeCheck(
 /** Number of events that must be stored before the response. A receiver that stores them later can be fast once. */
 const storedEvents = 3;
 
+const unchanged = `the output does not change within ${maxWaitMs / 1_000} s of the event`;
+
+/** Sends a new event. Returns undefined once the output has changed, and otherwise why nothing can be checked. */
+async function sendNew(probe: ReceiverProbe, send: () => Promise<ReceiverResponse>): Promise<CheckFinding | undefined> {
+  const before = await probe.readSettled();
+  const response = await send();
+  if (!isAccepted(response)) return notChecked(describeResponse(response));
+  return (await probe.readChanged(before)) === undefined ? notChecked(unchanged) : undefined;
+}
+
 /** Checks of effects that HTTP responses cannot show. */
 export const probeChecks: readonly ReceiverCheck[] = [
   createProbeCheck(
@@ -200,27 +212,79 @@ export const probeChecks: readonly ReceiverCheck[] = [
           ? failed(`an event was not stored within ${maxWaitMs / 1_000} s of the response`)
           : failed("an event was stored only after the response");
       }
-      return passed(`${storedEvents} events were stored when their responses came`);
+      return passed(`${storedEvents} events were stored when --probe ran after their responses`);
     },
   ),
   createProbeCheck(
     {
       id: "duplicate.processed-once",
       summary: "Processes the same event once",
-      reason: "Retries can repeat an event, so a receiver keeps a dedupe key",
+      reason: "Retries can repeat an event after later ones, so a receiver keeps a dedupe key",
       mistake: "no-dedupe",
     },
     confirmFailure(async (probe, { createGenuine, send }) => {
       const delivery = createGenuine();
-      const before = await probe.readSettled();
-      const first = await send(delivery);
-      if (!isAccepted(first) || (await probe.readChanged(before)) === undefined)
-        return notChecked(describeResponse(first));
+      const finding = await sendNew(probe, () => send(delivery));
+      if (finding) return finding;
+      await sendNew(probe, () => send(createGenuine({}, 1)));
       const settledOutput = await probe.readSettled();
       await send(delivery);
       return (await probe.staysSame(settledOutput))
         ? passed("the second delivery changes nothing")
         : failed("the second delivery of the event changes the output");
+    }),
+  ),
+  createProbeCheck(
+    {
+      id: "duplicate.other-event",
+      summary: "Processes a second event of a contract",
+      reason: "A dedupe key that is the same for several events loses all but the first",
+      mistake: "dedupe-too-wide",
+    },
+    confirmFailure(async (probe, { createGenuine, send }) => {
+      const finding = await sendNew(probe, () => send(createGenuine()));
+      if (finding) return finding;
+      const second = await sendNew(probe, () => send(createGenuine({ status: "EXECUTED", laterSeconds: 60 })));
+      // A probe that counts contracts shows only the first event of each.
+      return second
+        ? { result: "warning", detail: "the output does not change after a second event of the same contract" }
+        : passed("the output changes after each of two events of a contract");
+    }),
+  ),
+  createProbeCheck(
+    {
+      id: "duplicate.hang-up-stored",
+      summary: "Stores an event whose sender disconnected",
+      reason: "The service retries an attempt that timed out, and a receiver can have seen it",
+      mistake: "lost-after-hang-up",
+    },
+    confirmFailure(async (probe, { createGenuine, send }) => {
+      const delivery = createGenuine();
+      const finding = await sendNew(probe, async () => {
+        await send({ ...delivery, hangsUp: "after-body" });
+        return send(delivery);
+      });
+      if (finding?.result === "not_checked" && finding.detail !== unchanged) return finding;
+      return finding ? failed("the event is not stored") : passed("the event is stored");
+    }),
+  ),
+  createProbeCheck(
+    {
+      id: "signature.forged-first",
+      summary: "Processes an event after a forged copy of it",
+      reason: "Unauthenticated senders could otherwise suppress events",
+      mistake: "deduped-unverified",
+    },
+    confirmFailure(async (probe, { createGenuine, deliveries, send }) => {
+      const delivery = createGenuine();
+      await send(
+        deliveries.forge(delivery.body.toString(), {
+          edit: (signature) => signature.replace(/^./, (first) => (first === "0" ? "1" : "0")),
+        }),
+      );
+      const finding = await sendNew(probe, () => send(delivery));
+      if (finding?.result === "not_checked" && finding.detail !== unchanged) return finding;
+      return finding ? failed("the genuine event is not stored") : passed("the genuine event is stored");
     }),
   ),
   createProbeCheck(

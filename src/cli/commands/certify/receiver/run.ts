@@ -13,7 +13,7 @@ import type { CertificationEmulator } from "./emulation.ts";
 import { genuineCheck, responseTimeCheck, sequenceChecks, variantChecks } from "./event-checks.ts";
 import { probeCheck, probeChecks } from "./probe.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
-import { hasSucceeded, hasTimedOut, maxResponseMs, type ReceiverResponse, sendDelivery } from "./sender.ts";
+import { hasSucceeded, hasTimedOut, isAccepted, maxResponseMs, type ReceiverResponse, sendDelivery } from "./sender.ts";
 import { signatureChecks } from "./signature-checks.ts";
 
 /** All checks in execution order. The position of a check determines its event numbers. */
@@ -56,8 +56,8 @@ interface CheckRunOptions extends Pick<CertificationEmulator, "deliveries" | "re
 /** Response time from which a receiver gets concurrent deliveries. */
 const minSlowMs = 150;
 const maxConcurrency = 16;
-/** Duration of a check with a probe. */
-const defaultProbeCheckMs = 2_000;
+/** Remaining time in which a check with a probe is started. */
+const minProbeCheckMs = 2_000;
 /** Events of one check have consecutive numbers. A repeated check uses other numbers, so that its events are new. */
 const maxEventNumbersPerCheck = 200;
 const repeatedNumberOffset = 100;
@@ -125,9 +125,12 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   }
 
   /** Finds the reason why a check would prove nothing. Returns undefined if the check can run. */
-  function findReasonToSkip({ requires }: ReceiverCheck): string | undefined {
+  function findReasonToSkip(check: ReceiverCheck): string | undefined {
+    const { requires } = check;
     if (requires === "probe" && !probe) return "--probe is not given";
     const first = items.get(genuineCheck)?.exchanges[0]?.response;
+    if (check === responseTimeCheck && first && !isAccepted(first))
+      return `no event was accepted: ${describeResponse(first)}`;
     if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeResponse(first)}`;
     const probeResult = items.get(probeCheck);
     if (requires !== "probe" || !probeResult || probeResult.result === "passed") return undefined;
@@ -140,7 +143,9 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     const reason = findReasonToSkip(check);
     if (reason !== undefined) return { ...unsent, ...notChecked(reason) };
     const leftMs = deadline - wall.monotonicNow();
-    if (leftMs <= (check.requires === "probe" ? defaultProbeCheckMs : 0)) return { ...unsent, ...cutOff };
+    if (leftMs <= 0) return { ...unsent, ...cutOff };
+    if (check.requires === "probe" && leftMs < minProbeCheckMs)
+      return { ...unsent, ...cutOff, detail: `less than ${minProbeCheckMs / 1_000} s were left of the time limit` };
     const item = await runCheck(check, Math.min(maxResponseMs, leftMs), offset);
     if (item.exchanges[0]?.response.error?.code === "refused") {
       isRefusing = true;
