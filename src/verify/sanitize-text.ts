@@ -87,7 +87,8 @@ export class TextSanitizer {
 
   #isPublic(value: string): boolean {
     return (
-      this.#vocabulary.values.has(value) ||
+      // Another spelling of a declared value is a difference that a replay has to report.
+      this.#vocabulary.values.has(value.toUpperCase().replaceAll(/[ -]/g, "_")) ||
       isoTimePattern.test(value) ||
       mediaTypePattern.test(value) ||
       compositeIdPattern.test(value) ||

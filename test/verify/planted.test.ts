@@ -93,6 +93,26 @@ describe("service whose values have other types", () => {
   });
 });
 
+describe("service that spells a declared value differently", () => {
+  it("produces a finding, because the recording contains the value", async (t) => {
+    const folder = `${await createTestFolder(t)}/corpus`;
+    const service = await startTestEmulator(t);
+    const deviate: Deviation = (passing) => {
+      passing.text = JSON.stringify(passing.json)?.replace('"contract_status":"DRAFT"', '"contract_status":"Draft"');
+    };
+    const before = await startDeviatingService(t, service.clusters[0]!.url, deviate, "responses");
+    const session = await recordSession(t, service, folder, before);
+    await readReferenceData(session);
+    await session.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
+    await session.end();
+    const { differences } = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    assert.deepEqual(
+      differences.map(({ path, recorded, replayed }) => [path, recorded, replayed]),
+      [["contract_status", "Draft", "DRAFT"]],
+    );
+  });
+});
+
 describe("service with other messages for an unsupported method", () => {
   it("produces a finding, and --observed reproduces the messages", async (t) => {
     const folder = `${await createTestFolder(t)}/corpus`;

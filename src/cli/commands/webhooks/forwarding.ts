@@ -71,10 +71,11 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
   };
 }
 
-/** Parses the URL of a receiver, also in the forms `localhost:3000/hooks` and `3000`. */
+/** Parses the URL of a receiver, also in the forms `localhost:3000/hooks` and `3000/hooks`. */
 export function parseReceiverUrl(text: string, flag: string): string {
-  if (/^\d+$/.test(text)) {
-    if (Number(text) > 65_535) throw new UsageError(`${flag} must be a port up to 65535, or a URL, got "${text}"`);
+  const port = /^(\d+)(?:\/|$)/.exec(text)?.[1];
+  if (port !== undefined) {
+    if (Number(port) > 65_535) throw new UsageError(`${flag} must be a port up to 65535, or a URL, got "${text}"`);
     return parseUrlFlag(`http://localhost:${text}`, flag);
   }
   return parseUrlFlag(/^[\w.-]+:\d{1,5}(\/|$)/.test(text) ? `http://${text}` : text, flag);
