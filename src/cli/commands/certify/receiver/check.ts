@@ -12,6 +12,8 @@ export interface ReceiverCheck extends CheckReason {
   readonly summary: string;
   readonly expects: "accept" | "reject" | "other";
   readonly requires?: "probe";
+  /** Runs after all other checks, because it keeps the receiver busy. */
+  readonly isLast?: true;
   readonly run: (run: CheckContext) => Promise<CheckFinding>;
 }
 
@@ -37,7 +39,7 @@ export interface CheckContext {
   /** Sends a delivery and records it for the report and for --keep. */
   send(delivery: RawDelivery): Promise<ReceiverResponse>;
   /** Duration of one delivery. Concurrent deliveries prove nothing if `isSlow` is true. */
-  readonly pace: { readonly bestMs: number; isSlow: boolean };
+  readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
   retryLate(event: string): Promise<ReceiverResponse>;
   readonly probe: ReceiverProbe | undefined;

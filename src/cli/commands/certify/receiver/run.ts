@@ -209,9 +209,13 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   await runGenuineCheck();
   if (checks.includes(responseTimeCheck)) await runAll([responseTimeCheck]);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await runAll([probeCheck]);
-  const remainingChecks = checks.filter((check) => !items.has(check));
+  const remainingChecks = checks
+    .filter((check) => !items.has(check))
+    .sort((a, b) => Number(a.isLast ?? false) - Number(b.isLast ?? false));
   // Sequential checks need the results of earlier ones.
-  const single = remainingChecks.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
+  const single = remainingChecks.filter(
+    ({ expects, requires, isLast }) => expects !== "other" && requires === undefined && !isLast,
+  );
   await runAll(single, pace.bestMs >= minSlowMs ? maxConcurrency : 1);
   await runAll(remainingChecks.filter((check) => !single.includes(check)));
   recordLateEnd();
