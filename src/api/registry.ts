@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { findNearest } from "../base/text.ts";
+import { findNearest, trimTrailing } from "../base/text.ts";
 import * as modules from "./all-resources.ts";
 import * as payloads from "./contracts/webhook-payloads.ts";
 import type { Operation } from "./operation.ts";
@@ -89,7 +89,8 @@ export function requireUniqueOperations<One extends Operation>(operations: One[]
   for (const { id, service, method, path, cli } of operations) {
     claim("id", id, id);
     // A service that redirects to the other slash cannot have both paths, whatever their parameters are called.
-    const route = path.replaceAll(/\{[^}]+\}/g, "{}").replace(service.slashes === "redirect" ? /(?<=.)\/$/ : /$^/, "");
+    const shape = path.replaceAll(/\{[^{}]+\}/g, "{}");
+    const route = service.slashes === "redirect" ? trimTrailing(shape, "/") : shape;
     for (const verb of [method].flat()) claim("route", `${service.name} ${verb} ${route}`, id);
     claim("command", "by" in cli ? cli.by : cli.command, id);
   }

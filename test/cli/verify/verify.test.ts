@@ -151,17 +151,15 @@ describe("svc verify scan --reindex", () => {
     assert.match((await svc("verify replay corpus")).stdout, /^contracts\.create:201:contract_status:/m);
   });
 
-  it("completes a truncated index", async (t) => {
+  it("completes a truncated index, whose lines have any order", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
     const index = join(cwd, "corpus", "index.ndjson");
     const text = await readFile(index, "utf8");
     await writeFile(index, text.slice(0, -30));
     assert.equal((await svc("verify replay corpus")).exit, 2);
     const { exit, stderr } = await svc("verify scan corpus --reindex");
-    assert.deepEqual([exit, stderr], [0, "Nothing suspicious in 5 exchanges\n"]);
-    // The recorder writes exchanges in parallel, so that their lines have any order.
-    const sortLines = (lines: string) => lines.split("\n").sort();
-    assert.deepEqual(sortLines(await readFile(index, "utf8")), sortLines(text));
+    const [lines, linesBefore] = [await readFile(index, "utf8"), text].map((each) => each.split("\n").sort());
+    assert.deepEqual([exit, stderr, lines], [0, "Nothing suspicious in 5 exchanges\n", linesBefore]);
   });
 
   it("reports a file that is no longer a valid exchange", async (t) => {

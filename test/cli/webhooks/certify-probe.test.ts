@@ -82,7 +82,7 @@ describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
       respond(_, response) {
         count += 1;
         const store = () => writeFile(join(cwd, "count"), String(count));
-        if (count % 2 === 1) return void response.end(() => setTimeout(store, 200));
+        if (count % 2 === 1) return void response.end(() => setTimeout(store, 1_500));
         void store().then(() => response.end());
       },
     });
