@@ -85,6 +85,26 @@ describe("svc webhooks certify", () => {
     assert.deepEqual(await certifyAndGetFindings(t, moved), [1, [["redirect", "failed"]]]);
   });
 
+  it("does not take other rejections for rejected signatures", async (t) => {
+    const strict: ReceiverRules = { respond: (_, response) => response.writeHead(400).end('unknown field "at"\n') };
+    const { certify } = await startSignedReceiver(t, strict);
+    const { checks, findings } = reportOf(await certify(["--only", "genuine,signature", "--json"]));
+    assert.deepEqual(
+      [checks[0]!.detail, findings.map(({ mistake }) => mistake)],
+      ['status 400: unknown field "at"', ["unexplained"]],
+    );
+    let count = 0;
+    const limited: ReceiverRules = {
+      respond(_, response) {
+        count += 1;
+        response.writeHead(count > 40 ? 429 : 200).end();
+      },
+    };
+    assert.deepEqual(await certifyAndGetFindings(t, limited), [0, []]);
+    count = 20;
+    assert.deepEqual(await certifyAndGetFindings(t, { ...limited }), [1, [["rate-limited", "failed"]]]);
+  });
+
   it("warns about a receiver that rejects a wrong signature with a server error", async (t) => {
     const crash = [["signature-crash", "warning"]];
     for (const [rejection, result, mistakes] of [
