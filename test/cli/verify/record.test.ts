@@ -10,6 +10,7 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
 import { createContractRequest } from "../../support/contracts.ts";
 import { createSender } from "../../support/emulator.ts";
+import { type Deviation, startDeviatingService } from "../../support/verify/deviating-service.ts";
 import { populateService } from "../../support/verify/recorded-session.ts";
 
 const readOperations = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
@@ -44,6 +45,21 @@ describe("svc verify record", () => {
       /^ {2}2 not compared, or only in part: results contains 10 items from before the recording$/m,
     );
     assert.match(replay.stdout, /^ {2}1 not compared, or only in part: intake_id 12 was there before the recording$/m);
+  });
+
+  it("records a service whose values have other types, and a replay reports them", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    const deviate: Deviation = (passing) => {
+      passing.text = JSON.stringify(passing.json)?.replaceAll(/"contract_type_id":(\d+)/g, '"contract_type_id":"$1"');
+    };
+    const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
+    const service = await startDeviatingService(t, url, deviate, "responses");
+    const env = { SVC_CONTRACTS_URL: service, SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret };
+    const { exit, stderr } = await svc("verify record --out corpus --rate 1000", { env });
+    assert.equal(exit, 0, stderr);
+    const replay = await svc("verify replay corpus");
+    assert.equal(replay.exit, 3);
+    assert.match(replay.stdout, /items\[\]\.contract_type_id \(type\): the service has "301", the emulator has 301$/m);
   });
 
   it("announces its actions and starts only after confirmation", async (t) => {

@@ -2,6 +2,8 @@ import { listTemplates } from "../../../api/contracts/templates.ts";
 import { checkHealth } from "../../../api/router/proxied.ts";
 import { isObject, lookupTable, toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
+import { requireValidValue } from "../../../client/response.ts";
 import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
@@ -133,8 +135,11 @@ const verifyRecord = defineCommand({
     if (writes && !(await context.confirm(question, "--yes"))) return "failed";
     // The default client reports wrong addresses and keys with the common messages.
     const hasKey = baseUrls.contracts !== undefined && credentials.clientId !== undefined;
-    if (hasKey) await (await context.client("contracts")).call(listTemplates);
-    else await (await context.client("router")).call(checkHealth);
+    if (hasKey) {
+      const response = await (await context.client("contracts")).send(CheckedCall.check(listTemplates));
+      // Rows of another shape are what a recording is for.
+      if (!Array.isArray(toFields(response.value).items)) requireValidValue(response);
+    } else await (await context.client("router")).call(checkHealth);
     const { recorder, end, continued: continuedCount } = await openRecording(context, folderName);
     const caller = createRecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing objects takes additional requests.
