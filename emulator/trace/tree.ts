@@ -1,6 +1,7 @@
 import type { TraceNode as ShownNode } from "../../src/api/trace-span.ts";
 import { filterScheduled } from "../../src/api/webhook-health/attempts.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
+import { groupBy } from "../../src/base/object.ts";
 import { deriveSpanId } from "../../src/base/otel.ts";
 import type { ScheduledEntry } from "../clock/schedule.ts";
 import { redactReceiverUrl } from "../http/request-log/redact.ts";
@@ -203,12 +204,7 @@ function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   const rootedNodes = nodes.map((node) =>
     node.parent !== null && !ids.has(node.parent) ? { ...node, parent: null } : node,
   );
-  const children = new Map<string | null, TraceNode[]>();
-  for (const node of rootedNodes) {
-    const siblings = children.get(node.parent);
-    if (siblings) siblings.push(node);
-    else children.set(node.parent, [node]);
-  }
+  const children = groupBy(rootedNodes, ({ parent }) => parent);
   const sortedNodes: TraceNode[] = [];
   const stack: TraceNode[] = (children.get(null) ?? []).sort(compareByTime).reverse();
   for (let node = stack.pop(); node; node = stack.pop()) {

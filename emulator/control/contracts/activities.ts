@@ -3,6 +3,7 @@ import type { fireActivity } from "../../../src/api/emulator/activities.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
 import { type Clock, toIsoMillis } from "../../../src/base/clock.ts";
+import { groupBy } from "../../../src/base/object.ts";
 import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
 import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/transition.ts";
 import { readContractFacts } from "../../cluster/contracts/records.ts";
@@ -16,7 +17,7 @@ import { buildEmailEventData } from "../../cluster/emails.ts";
 import { type ContractTemplate, templates, users, workspaces } from "../../domain/workspaces.ts";
 import { inView } from "../../http/handler.ts";
 import type { Store, Transaction, View } from "../../store/port.ts";
-import { getWebhookObserver, type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
+import { getWebhookObserver, webhookEvents } from "../../webhooks/deliveries.ts";
 import { createAmendedDocument, type DomainEvent, emitEvent, systemPerformer } from "../../webhooks/emit.ts";
 import { applyAmendments, webhookRows } from "../../webhooks/webhooks.ts";
 import type { ControlHandlers } from "../context.ts";
@@ -53,13 +54,8 @@ export const activityHandlers = {
   },
 
   "activities.list": inView(async (view) => {
-    const groups = new Map<string, WebhookEvent[]>();
-    for (const event of (await view.list(webhookEvents, { reverse: true, limit: maxCountedEvents })).toReversed()) {
-      const key = `${event.workspace_id}:${event.activity}`;
-      const group = groups.get(key);
-      if (group) group.push(event);
-      else groups.set(key, [event]);
-    }
+    const events = (await view.list(webhookEvents, { reverse: true, limit: maxCountedEvents })).toReversed();
+    const groups = groupBy(events, ({ workspace_id, activity }) => `${workspace_id}:${activity}`);
     const eventGroups = [...groups.values()];
     const owners = await view.getAll(workspaces, eventGroups, ([first]) => first!.workspace_id);
     return eventGroups.map((group, i) => ({

@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals";
 import { isUndelivered, isToBeSkipped as willBeSkipped } from "../../api/webhook-health/attempts.ts";
 import type { Fault } from "../../api/webhook-health/causes.ts";
 import { assessDeletedWebhook, assessWebhook, type WebhookHealth } from "../../api/webhook-health/health.ts";
+import { groupBy } from "../../base/object.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { formatTime } from "../format.ts";
@@ -86,15 +87,7 @@ export const readFaults = async (): Promise<void> => {
   faults.value = await callOperation("faults.list");
 };
 
-const deliveriesByWebhook = computed(() => {
-  const byWebhook = new Map<number, Delivery[]>();
-  for (const delivery of deliveries.value.values()) {
-    const existing = byWebhook.get(delivery.webhook_id);
-    if (existing) existing.push(delivery);
-    else byWebhook.set(delivery.webhook_id, [delivery]);
-  }
-  return byWebhook;
-});
+const deliveriesByWebhook = computed(() => groupBy(deliveries.value.values(), ({ webhook_id }) => webhook_id));
 
 /** Lists the deliveries of a webhook, newest first. */
 export const findDeliveriesTo = (id: number): readonly Delivery[] =>

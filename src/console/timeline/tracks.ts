@@ -1,5 +1,6 @@
 import { filterScheduled, formatAttemptNumber, hasSucceeded } from "../../api/webhook-health/attempts.ts";
 import { failuresUntilDisabled, getRetryDelayMs } from "../../api/webhook-retries.ts";
+import { groupBy } from "../../base/object.ts";
 import { formatAttemptName } from "../deliveries/explain.ts";
 import { formatElapsed } from "../format.ts";
 import type { Tone } from "../parts/names.ts";
@@ -131,13 +132,7 @@ function toTrack(
   moments: readonly Moment[],
   places: ReadonlyMap<number, number>,
 ): Track {
-  const byPlace = new Map<number, Moment[]>();
-  for (const moment of moments) {
-    const x = places.get(moment.at)!;
-    const existing = byPlace.get(x);
-    if (existing) existing.push(moment);
-    else byPlace.set(x, [moment]);
-  }
+  const byPlace = groupBy(moments, ({ at }) => places.get(at)!);
   let slots = 1;
   const marks = [...byPlace]
     .sort(([a], [b]) => a - b)
