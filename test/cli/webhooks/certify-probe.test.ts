@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
@@ -24,12 +24,21 @@ const getMistakes = ({ findings }: CertifyReport) => findings.map(({ mistake, re
 /** Returns false for a key that was added before. */
 const addNew = (keys: Set<string>, key: string): boolean => keys.size < keys.add(key).size;
 
+/** Replaces a file in one step, so that a probe never reads it while it is empty. */
+function replaceFile(path: string, content: string): void {
+  writeFileSync(`${path}.new`, content);
+  renameSync(`${path}.new`, path);
+}
+
 describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
   it("uses a probe for checks that responses cannot show", async (t) => {
     const { cwd, bodies, certify } = await startSignedReceiver(t, {
-      respond: (_, response) => void writeFile(join(cwd, "count"), String(bodies.length)).then(() => response.end()),
+      respond(_, response) {
+        replaceFile(join(cwd, "count"), String(bodies.length));
+        response.end();
+      },
     });
-    await writeFile(join(cwd, "count"), "0");
+    replaceFile(join(cwd, "count"), "0");
     const only = ["--only", "probe,store,duplicate.processed-once,signature.not-processed", "--json"];
     const run = await certify([...only, "--probe", "cat count"]);
     assert.deepEqual(getResults(reportOf(run)), {
@@ -55,17 +64,18 @@ describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
     const { cwd, certify } = await startSignedReceiver(t, {
       respond(body, response) {
         const isNew = bodies.size < bodies.add(String(body)).size;
-        const store = () => writeFile(join(cwd, "events"), `${bodies.size} events, ${processed} processed`);
-        void store().then(() => response.end());
+        const store = () => replaceFile(join(cwd, "events"), `${bodies.size} events, ${processed} processed`);
+        store();
+        response.end();
         if (isNew) {
           setTimeout(() => {
             processed += 1;
-            void store();
+            store();
           }, 250);
         }
       },
     });
-    await writeFile(join(cwd, "events"), "");
+    replaceFile(join(cwd, "events"), "");
     const only = ["--only", "probe,store,duplicate.processed-once,signature.not-processed", "--json"];
     const run = await certify([...only, "--probe", "cat events", "--time-limit", "2m"]);
     assert.deepEqual(getResults(reportOf(run)), {
@@ -81,12 +91,13 @@ describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
     const { cwd, certify } = await startSignedReceiver(t, {
       respond(_, response) {
         count += 1;
-        const store = () => writeFile(join(cwd, "count"), String(count));
+        const store = () => replaceFile(join(cwd, "count"), String(count));
         if (count % 2 === 1) return void response.end(() => setTimeout(store, 1_500));
-        void store().then(() => response.end());
+        store();
+        response.end();
       },
     });
-    await writeFile(join(cwd, "count"), "0");
+    replaceFile(join(cwd, "count"), "0");
     const run = await certify(["--only", "store", "--probe", "cat count", "--json"]);
     const checks = reportOf(run).checks.map(({ id, result, detail }) => [id, result, detail]);
     assert.deepEqual(checks, [["store.before-response", "failed", "an event was stored only after the response"]]);
@@ -122,14 +133,15 @@ describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
       let count = 0;
       const { cwd, certify } = await startSignedReceiver(t, {
         async handle(request) {
-          // The end of a connection is noticed after its data.
-          await new Promise((resolve) => setTimeout(resolve, 50));
+          // Several turns of the event loop, since a busy process can notice the end of a connection late.
+          for (let turn = 0; turn < 10 && !request.response.destroyed; turn += 1)
+            await new Promise((resolve) => setTimeout(resolve, 30));
           if (stores(seen, request)) count += 1;
-          await writeFile(join(cwd, "count"), String(count));
+          replaceFile(join(cwd, "count"), String(count));
           request.response.writeHead(request.isGenuine ? 200 : 401).end();
         },
       });
-      await writeFile(join(cwd, "count"), "0");
+      replaceFile(join(cwd, "count"), "0");
       const argv = ["--only", `probe,${check}`, "--probe", "cat count", "--json", "--time-limit", "2m"];
       assert.deepEqual(getMistakes(reportOf(await certify(argv))), mistake === "" ? [] : [[mistake, result]]);
     });
