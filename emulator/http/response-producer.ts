@@ -78,7 +78,8 @@ function createWriter(id: string, response: ResponseBody): ResponseWriter {
     case "redirect":
       return (location) => ({ headers: ["location", toHeader(location as string)], body: undefined });
     case "events": {
-      const headers = ["content-type", "text/event-stream", "cache-control", "no-store"];
+      // nginx otherwise holds back the events, and the headers with them.
+      const headers = ["content-type", "text/event-stream", "cache-control", "no-store", "x-accel-buffering", "no"];
       return (items) => ({ headers, body: createEventStream(items as AsyncIterable<unknown>) });
     }
     case "passthrough":

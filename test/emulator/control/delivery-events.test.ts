@@ -47,6 +47,17 @@ async function subscribe(api: TestEmulator["api"], url: string): Promise<number>
 const advance = ({ control }: TestEmulator, by: string) => control("POST", "clock/advance", { body: { by } });
 
 describe("deliveries.watch", () => {
+  it("is not held back by a reverse proxy that buffers responses", async (t) => {
+    const { controlUrl, token } = await startTestEmulator(t);
+    const abort = new AbortController();
+    t.after(() => abort.abort());
+    const { headers } = await fetch(`${controlUrl}/deliveries/events`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: abort.signal,
+    });
+    assert.equal(headers.get("x-accel-buffering"), "no");
+  });
+
   it("returns further attempts, resends and skips, without earlier ones", async (t) => {
     const emulator = await startTestEmulator(t);
     const receiver = await startReceiver(t);
