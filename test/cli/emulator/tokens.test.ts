@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { createDraftContract } from "../../support/contracts.ts";
 
 describe("address without a control plane", () => {
   it("is reported before any change", async (t) => {
@@ -126,6 +127,22 @@ describe("profile with a shared emulator", () => {
       const found = checks.find(({ check }) => check === "emulator");
       assert.equal(found?.detail, `${emulator.routerUrl} (profile ${profileFlag === "" ? "team" : "key"})`);
     }
+  });
+
+  it("diagnoses the webhooks of its workspace", async (t) => {
+    const { emulator, cwd, svc, json } = await startCliEmulator(t);
+    await svc("webhooks create --title Mine --url http://127.0.0.1:9/hook --only-for-activities CONTRACT_CREATED");
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1_000 });
+    const bind = ["emulator", "tokens", "create", "team", "--role", "read", "--workspace", "1"];
+    const { token } = await json<{ token: string }>(bind);
+    const env = { SVC_CONFIG_DIR: cwd, SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: token };
+    const { exit, stdout, stderr } = await runCli("webhooks why", { cwd, env });
+    assert.deepEqual(
+      [exit, stderr],
+      [1, "Faults are not checked: a token that is bound to a workspace cannot list them.\n"],
+    );
+    assert.match(stdout, /\nLast attempt: connection refused\.\n/);
   });
 
   it("provides no variables to a token that cannot read the secrets", async (t) => {
