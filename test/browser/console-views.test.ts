@@ -91,6 +91,7 @@ describe("console view", { skip }, () => {
     await createDraftContract(emulator.api, { contract_name: "🦄 Rahmenvertrag".repeat(15) });
     await emulator.control("POST", "clock/advance", { body: { next: true } });
     await emulator.control("PUT", `snapshots/${"s".repeat(64)}`);
+    await emulator.control("POST", "workspaces", { body: { name: "Legal department".repeat(12) } });
     await openConsole(page, emulator);
     for (const [hash, text] of [
       ["#/", title],
