@@ -46,6 +46,18 @@ const changeAttempts = (delivery: Delivery, change: Partial<Attempt>): Delivery 
 });
 
 describe("webhook diagnosis", () => {
+  it("reports minimums if older deliveries were not read", () => {
+    const webhook = createWebhook({ status: "DISABLED_BY_ERROR", failure_count: 6 });
+    const deliveries = [createDelivery(9, sixTimes, { outcome: "skipped_disabled" })];
+    const facts = { deliveries, isPartial: true, faults: [], formatTime };
+    const { explanation, shortReason, steps } = assessWebhook(webhook, facts);
+    assert.match(explanation.join(" "), /^Failing since 03:04:05 or earlier: .* At least 1 delivery is undelivered/);
+    assert.match(shortReason, /; at least 1 did not arrive$/);
+    assert.equal(steps.at(-1)?.words, "Resend the undelivered deliveries, oldest first");
+    const unread = assessWebhook(createWebhook({}), { ...facts, deliveries: [] });
+    assert.deepEqual([unread.failing, unread.isUntouched], [false, false]);
+  });
+
   it("reports the problem, its consequences and the steps in order", () => {
     const disabled = createWebhook({
       status: "DISABLED_BY_ERROR",

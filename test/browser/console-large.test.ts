@@ -7,8 +7,8 @@ const { skip, tab } = createTestBrowser();
 const begin = Date.parse("2031-01-02T03:04:05Z");
 const iso = (seconds: number) => new Date(begin - seconds * 1_000).toISOString();
 
-/** Replaces the deliveries of the webhook with `count` deliveries at intervals of one second. */
-async function serveDeliveries(page: Tab, count: number): Promise<void> {
+/** Replaces the deliveries of the webhook with `count` deliveries at intervals of one second, the newest of `total`. */
+async function serveDeliveries(page: Tab, count: number, total = count): Promise<void> {
   const items = Array.from({ length: count }, (_, before) => ({
     id: count - before,
     webhook_id: 1,
@@ -40,7 +40,7 @@ async function serveDeliveries(page: Tab, count: number): Promise<void> {
   await page.route(/\/_emulator\/deliveries\?/, (route) => {
     const query = new URL(route.request().url()).searchParams;
     const offset = Number(query.get("offset") ?? 0);
-    return route.fulfill({ json: { items: items.slice(offset, offset + Number(query.get("limit"))), total: count } });
+    return route.fulfill({ json: { items: items.slice(offset, offset + Number(query.get("limit"))), total } });
   });
 }
 
@@ -68,6 +68,14 @@ async function measureScroll(page: Tab): Promise<{ readonly scriptMs: number; re
 }
 
 describe("console with large data sets", { skip }, () => {
+  it("shows counts as minimums if older deliveries are not loaded", async (t) => {
+    const { emulator } = await startFailingWebhookStory(t);
+    const page = await tab(t);
+    await serveDeliveries(page, 10_000, 50_000);
+    await openConsole(page, emulator, "#/webhooks");
+    await page.getByRole("link", { name: "at least 10\u202f000 deliveries" }).waitFor();
+  });
+
   it("renders only the visible rows of 10,000 attempts", async (t) => {
     const { emulator } = await startFailingWebhookStory(t);
     const measured = [];

@@ -34,6 +34,8 @@ export type Webhook = ResultOf<typeof listControlWebhooks>[number];
 export interface WebhookFacts extends ExplanationOptions {
   /** Deliveries of this webhook, in any order. */
   readonly deliveries: readonly Delivery[];
+  /** Whether older deliveries were not read, so that counts are minimums. */
+  readonly isPartial?: boolean | undefined;
   readonly faults: readonly Fault[];
   /** Past activities, or undefined if they were not read. */
   readonly pastActivities?: ActivityHistory | undefined;
@@ -80,8 +82,12 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
     .toSorted(compareByAge);
   const { status, forbidden } = webhook;
   const isUntouched =
-    status === "ACTIVE" && forbidden === null && deliveries.every(({ outcome }) => outcome === "waiting");
+    status === "ACTIVE" &&
+    forbidden === null &&
+    deliveries.every(({ outcome }) => outcome === "waiting") &&
+    !(facts.isPartial && deliveries.length === 0);
   const acting = findActiveFaults(webhook, facts.faults);
+  const unsentCount = `${facts.isPartial && unsent.length > 0 ? "at least " : ""}${unsent.length}`;
   const explanation =
     isUntouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.pastActivities, facts) : undefined;
   return {
@@ -90,14 +96,14 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
     failing: status !== "ACTIVE" || forbidden !== null || streak.failed !== undefined || isUntouched,
     isUntouched,
     explanation: [
-      ...describeFailures(streak, formatTime, webhook.retry_schedule),
+      ...describeFailures(streak, formatTime, webhook.retry_schedule, facts.isPartial),
       ...acting.map(describeFault),
       describeOutlook(webhook, streak, unsent.length, formatTime),
       explanation,
-      status === "DISABLED_BY_USER" ? undefined : describeUndelivered(unsent),
+      status === "DISABLED_BY_USER" ? undefined : describeUndelivered(unsent, facts.isPartial),
     ].filter((sentence) => sentence !== undefined),
-    shortReason: formatShortState(webhook, streak.failed, unsent.length, isUntouched),
-    steps: suggestSteps(webhook, { last: streak.failed, acting, unsent: unsent.length }),
+    shortReason: formatShortState(webhook, streak.failed, unsentCount, isUntouched),
+    steps: suggestSteps(webhook, { last: streak.failed, acting, unsent: unsentCount }),
     unsent,
   };
 }
@@ -147,15 +153,17 @@ function summarizeStreak(deliveries: readonly Delivery[]): StreakFacts {
 
 /** Describes how the failures began, how the last attempt failed, and the common properties of the failures. */
 function describeFailures(
-  { first, failed, failurePattern }: StreakFacts,
+  { first, failed, failurePattern, deliveredAt }: StreakFacts,
   at: WebhookFacts["formatTime"],
   schedule?: RetrySchedule,
+  isPartial?: boolean,
 ): string[] {
   if (!first || !failed) return [];
   const { activity, composite_id: contract } = first.delivery;
   const what = `${activity}${contract === null ? "" : ` ${contract}`}`;
+  const beginning = isPartial && deliveredAt === null ? " or earlier" : `, first with ${what}`;
   return [
-    `Failing since ${at(first.attempt.at)}, first with ${what}: ${summarizeAttemptOutcome(first.attempt)}.`,
+    `Failing since ${at(first.attempt.at)}${beginning}: ${summarizeAttemptOutcome(first.attempt)}.`,
     diagnoseFailedAttempt(failed.attempt, schedule).meaning,
     ...(failurePattern === null ? [] : [failurePattern]),
   ];
@@ -201,10 +209,10 @@ function describeOutlook(
 const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth"][failuresUntilDisabled];
 
 /** Describes the undelivered deliveries. Pending ones are sent if the webhook is enabled in time. */
-function describeUndelivered(unsent: readonly Delivery[]): string | undefined {
+function describeUndelivered(unsent: readonly Delivery[], isPartial?: boolean): string | undefined {
   if (unsent.length === 0) return undefined;
   const waiting = unsent.filter(({ next_attempt_at: next }) => next !== null).length;
-  const all = `${pluralize(unsent.length, "delivery is", "deliveries are")} undelivered`;
+  const all = `${isPartial ? "At least " : ""}${pluralize(unsent.length, "delivery is", "deliveries are")} undelivered`;
   if (waiting === 0) return `${all} and will not be retried.`;
   if (waiting === unsent.length)
     return `${all}. Enable the webhook before the next attempt to retry ${waiting === 1 ? "it" : "them"}.`;
@@ -214,11 +222,11 @@ function describeUndelivered(unsent: readonly Delivery[]): string | undefined {
 function formatShortState(
   { status, forbidden }: Webhook,
   last: DeliveryAttempt | undefined,
-  unsent: number,
+  unsent: string,
   isUntouched: boolean,
 ): string {
   if (status === "ACTIVE" && forbidden !== null) return `${unsent} not sent`;
-  const lost = unsent === 0 ? [] : [`${unsent} did not arrive`];
+  const lost = unsent === "0" ? [] : [`${unsent} did not arrive`];
   const reasons = last ? [summarizeAttemptOutcome(last.attempt)] : isUntouched ? ["no deliveries yet"] : [];
   return [...reasons, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "no delivery is lost");
 }
@@ -229,7 +237,7 @@ const isAllowable = (forbidden: string): boolean => forbidden.includes("--webhoo
 interface WebhookSituation {
   readonly last: DeliveryAttempt | undefined;
   readonly acting: readonly Fault[];
-  readonly unsent: number;
+  readonly unsent: string;
 }
 
 function suggestSteps(
@@ -256,8 +264,9 @@ function suggestSteps(
   if (status !== "ACTIVE") {
     steps.push({ kind: "enable", words: "Enable the webhook", command: `svc emulator webhooks enable ${id}` });
   }
-  if (unsent > 0 && forbidden === null) {
-    const what = unsent === 1 ? "the undelivered delivery" : `${unsent} undelivered deliveries, oldest first`;
+  if (unsent !== "0" && forbidden === null) {
+    const many = `${unsent.startsWith("at least") ? "the" : unsent} undelivered deliveries, oldest first`;
+    const what = unsent === "1" ? "the undelivered delivery" : many;
     steps.push({ kind: "resend", words: `Resend ${what}`, command: `svc emulator webhooks resend ${id}` });
   }
   return steps;

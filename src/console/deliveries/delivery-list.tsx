@@ -12,6 +12,7 @@ import {
   areDeliveriesRead,
   type Delivery,
   findWebhook,
+  hasOlderDeliveries,
   isLost,
   isToBeSkipped,
   maxHeldDeliveries,
@@ -58,7 +59,6 @@ export function DeliveryList() {
     (row) => isInWorkspace(row.workspace_id) && (part === undefined || part.includes(row)),
   );
   const isPart = part !== undefined || route.value.query.has("workspace");
-  const isWhole = totalDeliveries.value !== undefined && newestDeliveries.value.length >= totalDeliveries.value;
   return (
     <>
       <Head title="Deliveries" about="Webhook deliveries, newest first. Times are virtual.">
@@ -82,7 +82,7 @@ export function DeliveryList() {
             filters={filters}
             areRead={areDeliveriesRead.value}
             total={isPart ? undefined : totalDeliveries.value}
-            isWhole={isWhole}
+            isWhole={totalDeliveries.value !== undefined && !hasOlderDeliveries.value}
             headings={["Delivery", "Activity", "Webhook, contract", "Status", "Last attempt"]}
             getKey={({ id }) => id}
             draw={(row) => <Row {...row} />}

@@ -18,6 +18,9 @@ export const webhooks = signal<readonly Webhook[] | undefined>(undefined);
 /** Whether all deliveries were loaded once. Until then, a missing delivery may still arrive. */
 export const areDeliveriesRead = signal(false);
 
+/** Whether the emulator has older deliveries than those loaded. */
+export const hasOlderDeliveries = computed(() => (totalDeliveries.value ?? 0) > deliveries.value.size);
+
 export const newestDeliveries = computed(() => [...deliveries.value.values()].sort((a, b) => b.id - a.id));
 
 /** Waiting deliveries, the next one first. */
@@ -98,7 +101,12 @@ export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
   () =>
     new Map(
       (areDeliveriesRead.value ? (webhooks.value ?? []) : []).map((webhook) => {
-        const facts = { deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [], faults: faults.value, formatTime };
+        const facts = {
+          deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [],
+          isPartial: hasOlderDeliveries.value,
+          faults: faults.value,
+          formatTime,
+        };
         return [webhook.id, assessWebhook(webhook, facts)];
       }),
     ),

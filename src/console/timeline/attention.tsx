@@ -12,6 +12,7 @@ import type { ActionOutcome } from "../state/act.ts";
 import {
   areDeliveriesRead,
   findDeliveriesTo,
+  hasOlderDeliveries,
   healthByWebhook,
   healthOfDeleted,
   needsAttention,
@@ -169,7 +170,7 @@ function SendAgain({
   if (unsent.length === 0) return null;
   return (
     <Action op="emulator-webhooks.resend" input={{ params: { id } }} {...kind} describe={describeResendAll}>
-      Send {unsent.length} again
+      Send {hasOlderDeliveries.value ? "all" : unsent.length} again
     </Action>
   );
 }

@@ -11,7 +11,7 @@ import { Empty, Facts, Head, NotListedMessage } from "../parts/messages.tsx";
 import { isolateText } from "../parts/names.ts";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import type { ActionOutcome } from "../state/act.ts";
-import { findDeliveriesTo, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
+import { findDeliveriesTo, hasOlderDeliveries, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
 import { buildHref, buildPartHref } from "../state/route.ts";
 
 /** Lists all webhooks with their URLs, activities and status. */
@@ -98,10 +98,13 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
 }
 
 const DeliveriesLink = ({ id, count }: { readonly id: number; readonly count: number }) =>
-  count === 0 ? (
+  count === 0 && !hasOlderDeliveries.value ? (
     <>none</>
   ) : (
-    <a href={buildPartHref("deliveries", { webhook: String(id) })}>{pluralize(count, "delivery", "deliveries")}</a>
+    <a href={buildPartHref("deliveries", { webhook: String(id) })}>
+      {hasOlderDeliveries.value && "at least "}
+      {pluralize(count, "delivery", "deliveries")}
+    </a>
   );
 
 /** Sends an activity only to this webhook, and shows the response. */

@@ -49,6 +49,19 @@ describe("webhooks that svc webhooks why selects", () => {
     );
   });
 
+  it("counts all deliveries of a failing webhook that is one of many", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    const good = await startReceiver(t);
+    await svc(create("Bad", deadUrl));
+    const body = { title: "Good", url: good.url, only_for_activities: ["CONTRACT_CREATED"] };
+    for (let i = 0; i < 250; i += 1) await emulator.api("POST", "/api/v2.1/public/webhooks/", { body });
+    for (let i = 0; i < 42; i += 1) await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const { stdout } = await svc("webhooks why");
+    assert.match(stdout, /^1 Bad .*connection refused; 42 did not arrive$/m);
+    assert.match(stdout, /^42 deliveries are undelivered\. /m);
+  });
+
   it("lists existing webhooks for an unknown ID, or suggests creating one", async (t) => {
     const { svc } = await startCliEmulator(t);
     const result = await svc("webhooks why");

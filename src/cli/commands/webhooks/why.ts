@@ -7,7 +7,12 @@ import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
 import type { Delivery } from "../../../api/webhook-health/attempts.ts";
-import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../../api/webhook-health/health.ts";
+import {
+  assessDeletedWebhook,
+  assessWebhook,
+  type Webhook,
+  type WebhookFacts,
+} from "../../../api/webhook-health/health.ts";
 import { groupBy } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
@@ -235,7 +240,7 @@ const maxDeliveries = 10_000;
 
 /** Reads the health of webhooks in as few requests as possible. */
 async function readHealth(webhooks: readonly Webhook[], client: Client, output: Output): Promise<WebhookReading[]> {
-  const [{ deliveries, isWhole }, now] = await Promise.all([
+  const [{ deliveries, isPartial }, now] = await Promise.all([
     readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, client),
     getVirtualTime(client),
   ]);
@@ -244,18 +249,23 @@ async function readHealth(webhooks: readonly Webhook[], client: Client, output: 
     await output.note("Faults are not checked: a token that is bound to a workspace cannot list them.");
     return [];
   });
+  const logs = new Map<number, Pick<WebhookFacts, "deliveries" | "isPartial">>();
   const deliveriesByWebhook = groupBy(deliveries, ({ webhook_id }) => webhook_id);
-  for (const { id } of webhooks) {
-    if (deliveriesByWebhook.has(id)) continue;
-    // Webhooks with only older deliveries need a request each. They are few.
-    deliveriesByWebhook.set(id, isWhole ? [] : (await fetchFirstPage(id, client)).items);
+  for (const webhook of webhooks) {
+    const read = { deliveries: deliveriesByWebhook.get(webhook.id) ?? [], isPartial };
+    // The newest deliveries show whether a webhook fails, but maybe not since when.
+    const isSufficient =
+      !isPartial ||
+      webhooks.length === 1 ||
+      (read.deliveries.length > 0 && !assessWebhook(webhook, { ...read, faults, formatTime, now }).failing);
+    logs.set(webhook.id, isSufficient ? read : await readLog(webhook.id, client));
   }
-  const isEachUsed = webhooks.every(({ id }) => deliveriesByWebhook.get(id)!.length > 0);
+  const isEachUsed = webhooks.every(({ id }) => logs.get(id)!.deliveries.length > 0);
   const pastActivities = isEachUsed ? undefined : await client.call(listActivities);
   return webhooks.map((webhook) => {
-    const ownDeliveries = deliveriesByWebhook.get(webhook.id)!;
-    const facts = { deliveries: ownDeliveries, faults, pastActivities, formatTime, now };
-    return { webhook, deliveries: ownDeliveries, now, health: assessWebhook(webhook, facts) };
+    const log = logs.get(webhook.id)!;
+    const health = assessWebhook(webhook, { ...log, faults, pastActivities, formatTime, now });
+    return { webhook, deliveries: log.deliveries, now, health };
   });
 }
 
@@ -289,8 +299,8 @@ async function readLog(webhook: number | undefined, client: Client) {
   for (let offset = 0; ; offset += pageSize) {
     const { items, total } = await fetchFirstPage(webhook, client, offset);
     for (const item of items) deliveries.set(item.id, item);
-    const isWhole = items.length < pageSize || offset + items.length >= total;
-    if (isWhole || deliveries.size >= maxDeliveries) return { deliveries: [...deliveries.values()], isWhole };
+    const isPartial = items.length === pageSize && offset + items.length < total;
+    if (!isPartial || deliveries.size >= maxDeliveries) return { deliveries: [...deliveries.values()], isPartial };
   }
 }
 
