@@ -40,6 +40,18 @@ describe("input rows", () => {
       "\ufeffid,x\na,1\n",
       [["a"]],
     ],
+    [
+      "a CSV table in which another program appended rows with other line ends",
+      "map-clients - --column id",
+      'id,n\r\na,1\r\nb,2\nc,"3\n4"\nd,5\re,6\r\n',
+      [["a", "b", "c", "d", "e"]],
+    ],
+    [
+      "a TSV table with several line ends",
+      "map-clients - --input-format tsv --column id",
+      "id\tn\ra\t1\r\nb\t2\rc\t3\n",
+      [["a", "b", "c"]],
+    ],
     ["plain strings of NDJSON", "map-clients - --input-format ndjson", '"a"\n"b"\n', [["a", "b"]]],
     ["the only field of NDJSON", "map-clients - --input-format ndjson", '{"id":7}\n', [["7"]]],
     ["digests in upper case, which are sent in lower", "map-emails -", `${digest.toUpperCase()}\n`, [[digest]]],

@@ -210,8 +210,10 @@ class RecordParser extends Parser {
   readonly records: InputRecord[] = [];
 
   constructor(delimiter: string) {
-    // The raw text distinguishes an empty line from a line with an empty quoted field.
-    super({ bom: true, relax_column_count: true, raw: true, delimiter });
+    // The raw text distinguishes an empty line from a line with an empty quoted field. The parser would otherwise expect
+    // the first line end everywhere, and join rows that another program appended.
+    const record_delimiter = ["\r\n", "\n", "\r"];
+    super({ bom: true, relax_column_count: true, raw: true, delimiter, record_delimiter });
     // `parsePiece` handles the error.
     this.on("error", () => {});
   }
@@ -233,9 +235,9 @@ class RecordParser extends Parser {
 /** Splits tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
 async function* splitTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
   for await (const lines of splitLines(bytes)) {
-    yield lines.map((line) => {
-      const raw = line.endsWith("\r") ? line.slice(0, -1) : line;
-      return { record: raw.split("\t"), raw };
+    yield lines.flatMap((line) => {
+      const rows = (line.endsWith("\r") ? line.slice(0, -1) : line).split("\r");
+      return rows.map((raw) => ({ record: raw.split("\t"), raw }));
     });
   }
 }
