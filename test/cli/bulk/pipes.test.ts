@@ -30,7 +30,7 @@ describe("bulk job with piped input", () => {
       assert.ok(
         stderr.includes(
           `error: The rows differ from those that this job started with: ${difference}.\n` +
-            "  Pipe the same rows again from the beginning. Finished rows are skipped.\n",
+            "  Pass the same rows again from the beginning; finished rows are skipped. Or start a new job.\n",
         ),
         stderr,
       );

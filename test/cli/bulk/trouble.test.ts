@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
@@ -143,6 +143,48 @@ describe("bulk job with rejected requests", () => {
     const job = JSON.parse((await svc("router jobs show --last --json")).stdout).id;
     assert.deepEqual(keys, [`${job}-0`, `${job}-1`, `${job}-1`]);
   });
+});
+
+describe("input file that changes while a job reads it", () => {
+  const ids = Array.from({ length: 40_000 }, (_, i) => `c${String(i).padStart(6, "0")}`);
+  const laterRows = 30_000 * 8;
+
+  for (const [label, bytes, change, isResumable] of [
+    ["is cut off between rows", laterRows, { length: laterRows }, true],
+    ["is cut off within a row", laterRows + 3, { length: laterRows + 3 }, true],
+    ["contains an invalid row", ids.length * 8, { text: "c 00000\n" }, true],
+    ["contains another row, which was sent", ids.length * 8, { text: "x000000\n" }, false],
+  ] as const) {
+    it(`stops the job if it ${label}, and resumes only if the sent rows are the same`, async (t) => {
+      const { svc, cwd, write, listRequests } = await createBulkFixture(t, ids, async ({ number }) => {
+        if (number !== 1) return undefined;
+        const file = await open(join(cwd, "rows.txt"), "r+");
+        if ("length" in change) await file.truncate(change.length);
+        else await file.write(change.text, laterRows);
+        await file.close();
+        return undefined;
+      });
+      const run = "router map-clients rows.txt --batch-size 4000 --concurrency 1 --cluster eu-1";
+      const { exit, stdout, stderr } = await svc(run);
+      assert.deepEqual([exit, stdout], [3, ""]);
+      const problem = `rows.txt has changed (${ids.length * 8} bytes then, ${bytes} now; SHA-256 differs)`;
+      assert.ok(stderr.includes(problem), stderr);
+      assert.ok(stderr.includes("Restore the file, or start a new job with the changed file.\n"), stderr);
+      assert.equal((await svc("router jobs resume --last")).exit, 2);
+      await write("rows.txt", ids);
+      const resumed = await svc("router jobs resume --last");
+      if (!isResumable) {
+        assert.equal(resumed.exit, 2);
+        assert.match(
+          resumed.stderr,
+          /The rows differ from those .*: finished rows have changed\.\n.*start a new job\.\n/,
+        );
+        return;
+      }
+      assert.deepEqual([resumed.exit, resumed.stdout], [0, "Mapped 40000 client ids to eu-1\n"], resumed.stderr);
+      assert.deepEqual(new Set(listRequests().flat()), new Set(ids));
+    });
+  }
 });
 
 describe("bulk job with a busy service", () => {

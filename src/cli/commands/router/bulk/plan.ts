@@ -8,7 +8,7 @@ import { readText } from "../../../parse/body.ts";
 import type { CommandInputOf } from "../../../parse/declaration.ts";
 import { UsageError } from "../../../process/failure.ts";
 import { hashFlag } from "./identifiers.ts";
-import { detectFormat, inputFormats } from "./input/format.ts";
+import { detectFormat, InputError, inputFormats } from "./input/format.ts";
 import type { BulkJobKind } from "./job-kinds.ts";
 
 export const defaultConcurrency = 6;
@@ -225,7 +225,7 @@ export function requireUnchangedPlan(
   }
   if (now.sha256 !== undefined && now.sha256 !== plan.input.sha256) {
     const size = `${plan.input.bytes} bytes then, ${now.bytes} now`;
-    throw new UsageError(`${plan.input.path} has changed (${size}; SHA-256 differs).`, {
+    throw new InputError("input_changed", `${plan.input.path} has changed (${size}; SHA-256 differs).`, {
       hint: "Restore the file, or start a new job with the changed file.",
     });
   }

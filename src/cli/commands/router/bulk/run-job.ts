@@ -11,13 +11,13 @@ import type { IdentifierKind } from "./identifiers.ts";
 import { groupIntoBatches, IdentifierCounter, type InvalidRow, type RowBatch } from "./input/batches.ts";
 import { InputError, isHeading } from "./input/format.ts";
 import { readRows } from "./input/rows.ts";
-import type { InputSource } from "./input/source.ts";
+import { type InputSource, readFingerprint, trackFingerprint } from "./input/source.ts";
 import { type BulkJobKind, requireConfirmed } from "./job-kinds.ts";
 import { addCounts, type OpenJob } from "./log/job-log.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { formatResultLines, type RowFailure } from "./log/results.ts";
 import { createLookup, requireLookup } from "./lookup.ts";
-import { parseErrorLimit } from "./plan.ts";
+import { parseErrorLimit, requireUnchangedPlan } from "./plan.ts";
 import { createJobProgress, type JobProgress, type RetryNotice } from "./report.ts";
 
 interface JobRun {
@@ -41,9 +41,16 @@ export async function runJob(run: JobRun, context: Context) {
   const progress = createJobProgress(record, job, context);
   const performBatch = await createPerformer(run, progress, context);
   let firstInvalid: InvalidRow | undefined;
-  const rows = readRows(source.open(), record);
-  const batches = groupIntoBatches(rows, {
-    ...{ plan: record, kind, counter, finished: job.finished, hasRollingDigest: isPipe },
+  const requireUnchanged = (fingerprint: { readonly bytes: number; readonly sha256: string }) => {
+    if (!isPipe) requireUnchangedPlan(record, { target: record.target, ...fingerprint });
+  };
+  async function* readSource() {
+    const { read, getFingerprint } = trackFingerprint(source.open());
+    yield* read();
+    requireUnchanged(getFingerprint());
+  }
+  const batches = groupIntoBatches(readRows(readSource(), record), {
+    ...{ plan: record, kind, counter, finished: job.finished, hasRollingDigest: true },
   });
   const stopListening = announceStop(record.concurrency, context);
   try {
@@ -58,6 +65,10 @@ export async function runJob(run: JobRun, context: Context) {
     );
     // A job without remaining work is finished, even if it was stopped.
     if (!isDone) signal.throwIfAborted();
+  } catch (error) {
+    // The rows of a file were valid before the job. One that is invalid now is a sign of a change.
+    if (error instanceof InputError && !isPipe) requireUnchanged(await readFingerprint(source));
+    throw error;
   } finally {
     stopListening();
     await progress.end();

@@ -9,7 +9,7 @@ import { CommandFailedError, type FailureKind, UsageError } from "../../../proce
 import { formatCommandLine } from "../../../process/shell-words.ts";
 import { guessColumn, OtherFormatError } from "./input/format.ts";
 import { readRows } from "./input/rows.ts";
-import { type InputSource, openInputSource, trackFingerprint } from "./input/source.ts";
+import { type InputSource, openInputSource, readFingerprint } from "./input/source.ts";
 import { type InputSurvey, showPreview, surveyInput } from "./input/survey.ts";
 import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "./log/jobs.ts";
 import { resultsHeader } from "./log/results.ts";
@@ -177,10 +177,4 @@ export async function resumeJob(folder: string, record: JobRecord, input: string
   const target = await getTargetName(context);
   requireUnchangedPlan(resumedRecord, { target, ...(isPipe ? {} : await readFingerprint(source)) });
   return performJob(folder, resumedRecord, source, context, true);
-}
-
-async function readFingerprint(source: InputSource) {
-  const { read, getFingerprint } = trackFingerprint(source.open());
-  for await (const _ of read());
-  return getFingerprint();
 }

@@ -24,7 +24,7 @@ interface BatchOptions {
   readonly counter?: IdentifierCounter | undefined;
   /** Batches that are skipped. */
   readonly finished?: FinishedBatches;
-  /** Whether each batch has a rolling digest, which is compared with a stored one. A pipe has no other identity. */
+  /** Whether each batch has a rolling digest, which is compared with a stored one. */
   readonly hasRollingDigest?: boolean;
 }
 
@@ -57,7 +57,7 @@ export async function* groupIntoBatches(
 
 const createRowsChangedError = (difference: string): Error =>
   new UsageError(`The rows differ from those that this job started with: ${difference}.`, {
-    hint: "Pipe the same rows again from the beginning. Finished rows are skipped.",
+    hint: "Pass the same rows again from the beginning; finished rows are skipped. Or start a new job.",
   });
 
 /**

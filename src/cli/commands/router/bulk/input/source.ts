@@ -74,6 +74,12 @@ export function trackFingerprint(source: AsyncIterable<Uint8Array>) {
   return { read, getFingerprint: () => ({ bytes, sha256: sum.digest("hex") }) };
 }
 
+export async function readFingerprint(source: InputSource) {
+  const { read, getFingerprint } = trackFingerprint(source.open());
+  for await (const _ of read());
+  return getFingerprint();
+}
+
 /** Signatures of binary files that users mistake for text tables. */
 const binaries: ReadonlyMap<string, Buffer> = new Map([
   ["an Excel workbook (.xlsx) or another ZIP archive", Buffer.from("PK\x03\x04")],
