@@ -63,7 +63,7 @@ function toAsciiDomain(domain: string): string | undefined {
 const isAllowedCharacter = (character: string): boolean =>
   character < "\x80" ? asciiCharacter.test(character) : visible.test(character) && character !== replacement;
 
-function describeCharacter(character: string): string {
+export function describeCharacter(character: string): string {
   if (character === " ") return "a space";
   if (character === "\t") return "a tab";
   if (visible.test(character) && character !== replacement) return `"${character}"`;

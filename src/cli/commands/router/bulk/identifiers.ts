@@ -1,4 +1,4 @@
-import { findEmailAddressProblem } from "../../../../base/email-address.ts";
+import { describeCharacter, findEmailAddressProblem } from "../../../../base/email-address.ts";
 import { createTextFlag } from "../../../../derive/command-spec.ts";
 import { hashEmail, isEmailHash, toAddressKey } from "../../../../schemes/email-hash.ts";
 import { UsageError } from "../../../process/failure.ts";
@@ -25,16 +25,19 @@ export const hashFlag = createTextFlag("hash", "HOW", "How e-mail addresses are 
   default: "sha256",
 });
 
-const forbiddenCharacters = /[\s\p{Cc}]/u;
+const forbiddenCharacters = /[\s\p{Cc}\p{Cf}]/u;
 const identity = (text: string): string => text;
 
-/** Creates a kind for strings without spaces or control characters. The service accepts any string. */
+/** Creates a kind for strings without spaces or invisible characters. The service accepts any string. */
 export const createWordKind = (noun: string, { toValue = identity, toShown = identity } = {}): IdentifierKind => ({
   noun,
   findProblem(text) {
     if (text === "") return `not a valid ${noun}: it is empty`;
-    if (!forbiddenCharacters.test(text)) return undefined;
-    return `not a valid ${noun}: it contains ${/\s/.test(text) ? "spaces" : "control characters"}`;
+    const [found] = forbiddenCharacters.exec(text) ?? [];
+    if (found === undefined) return undefined;
+    const isControl = /\p{Cc}/u.test(found);
+    const characters = /\s/.test(text) ? "spaces" : isControl ? "control characters" : describeCharacter(found);
+    return `not a valid ${noun}: it contains ${characters}`;
   },
   toValue,
   toKey: toValue,
