@@ -13,7 +13,7 @@ import {
   createDifference,
   type FoundDifference,
 } from "./compare.ts";
-import { getRequestTarget, type ReplayLinks } from "./links.ts";
+import { getRequestTarget, ReplayLinks } from "./links.ts";
 
 /** A delivery in a corpus: attempts with the same body to the same receiver. */
 interface RecordedDelivery {
@@ -26,8 +26,10 @@ interface RecordedDelivery {
 interface ReceivedDelivery extends HttpMessage {
   readonly activity: string;
   readonly target: string;
+  readonly contractId: unknown;
   /** Virtual times. */
   readonly attempts: number[];
+  /** The recorded delivery whose responses it gets. */
   readonly match: RecordedDelivery | undefined;
 }
 
@@ -35,6 +37,7 @@ interface ComparedDelivery {
   readonly activity: string;
   readonly file: string | undefined;
   readonly differences: readonly FoundDifference[];
+  readonly incomparable?: string;
 }
 
 /** Opens a receiver for the webhooks of a replay, which responds as the recorded receiver did. */
@@ -69,8 +72,9 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     let delivery = received.find((item) => item.target === target && item.body.equals(message.body));
     if (!delivery) {
       const { activity, contract_id: contractId } = toFields(parseJsonBody(message));
-      const match = findMatch(String(activity), target, contractId);
-      delivery = { ...message, activity: String(activity), target, attempts: [], match };
+      const own = { ...message, activity: String(activity), target, contractId, attempts: [] };
+      const taken = new Set(received.map(({ match }) => match));
+      delivery = { ...own, match: rankMatches(own, (item) => !taken.has(item))[0]?.item };
       received.push(delivery);
     }
     delivery.attempts.push(now());
@@ -78,41 +82,96 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     return (attempts[delivery.attempts.length - 1] ?? attempts.at(-1))?.response.status ?? 200;
   }
 
-  function findMatch(activity: string, target: string, contractId: unknown): RecordedDelivery | undefined {
-    const open = recorded.filter(
-      (item) =>
-        item.activity === activity &&
-        getPath(item.target) === getPath(target) &&
-        !received.some(({ match }) => match === item),
-    );
-    const findContractId = (item: RecordedDelivery) =>
-      typeof item.contractId === "number" ? links.findNumber("contract", item.contractId) : undefined;
-    return (
-      open.find((item) => findContractId(item) === contractId) ??
-      open.find((item) => findContractId(item) === undefined)
-    );
+  /** Lists the recorded deliveries that a received one can correspond to, those with the fewest differences first. */
+  function rankMatches(
+    delivery: Omit<ReceivedDelivery, "match">,
+    isOpen: (item: RecordedDelivery) => boolean = () => true,
+  ) {
+    const { activity, target, body, contractId } = delivery;
+    const isKnown = links.findRecordedNumber("contract", Number(contractId)) !== undefined;
+    const isSameContract = (item: RecordedDelivery) => {
+      if (item.contractId === undefined || contractId === undefined) return true;
+      const linked = findLinkedContract(item);
+      return linked === undefined ? !isKnown : linked === Number(contractId);
+    };
+    const document = parseJsonBody({ body });
+    return recorded
+      .filter(
+        (item) =>
+          item.activity === activity &&
+          getPath(item.target) === getPath(target) &&
+          isOpen(item) &&
+          isSameContract(item),
+      )
+      .map((item) => ({ item, differences: countDifferences(parseJsonBody(item.attempts[0]!.request), document) }))
+      .sort((a, b) => a.differences - b.differences);
+  }
+
+  function findLinkedContract({ contractId }: RecordedDelivery): number | undefined {
+    return links.findRelatedNumber("contract", Number(contractId));
+  }
+
+  /** Matches the deliveries with the fewest differences first, so that one without a counterpart remains. */
+  function matchDeliveries() {
+    const matches = new Map<ReceivedDelivery, RecordedDelivery>();
+    const taken = new Set<RecordedDelivery>();
+    const ranked = received.flatMap((delivery) => rankMatches(delivery).map((match) => ({ ...match, delivery })));
+    for (const { delivery, item } of ranked.sort((a, b) => a.differences - b.differences)) {
+      if (matches.has(delivery) || taken.has(item)) continue;
+      matches.set(delivery, item);
+      taken.add(item);
+    }
+    return matches;
   }
 
   /** Compares the deliveries one by one. The recording can lack deliveries after `until`. */
   function compare(context: ComparisonContext, until: number): ComparedDelivery[] {
     if (recorded.length === 0) return [];
+    const matches = matchDeliveries();
     const compared = received.flatMap((delivery): ComparedDelivery[] => {
-      const { activity, attempts, match, target } = delivery;
+      const { activity, attempts, contractId, target } = delivery;
+      const match = matches.get(delivery);
       if (match)
         return [{ activity, file: match.attempts[0]!.file, differences: compareDelivery(match, delivery, context) }];
       const older = olderWebhooks.find((item) => getPath(item.target) === getPath(target));
       if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return [];
-      const differences = [createDifference("missing-activity", activity, undefined, activity)];
+      const id = links.findRecordedNumber("contract", Number(contractId)) ?? contractId;
+      const differences = [createDifference("missing-activity", activity, undefined, describeActivity(activity, id))];
       return [{ activity, file: undefined, differences }];
     });
-    const missing = recorded.filter((item) => !received.some(({ match }) => match === item));
-    const lost = missing.map(({ activity, attempts }) => {
-      const differences = [createDifference("other-activity", activity, activity, undefined)];
-      return { activity, file: attempts[0]!.file, differences };
-    });
-    return [...compared, ...lost];
+    const matched = new Set(matches.values());
+    const lost = recorded.filter((item) => !matched.has(item));
+    return [
+      ...compared,
+      ...lost.map((item): ComparedDelivery => {
+        const { activity, attempts, contractId } = item;
+        const { file } = attempts[0]!;
+        if (contractId !== undefined && findLinkedContract(item) === undefined)
+          return { activity, file, differences: [], incomparable: unknownContract };
+        const differences = [
+          createDifference("other-activity", activity, describeActivity(activity, contractId), undefined),
+        ];
+        return { activity, file, differences };
+      }),
+    ];
   }
 }
+
+const unknownContract = "no response of the replay contains the contract of the webhook";
+
+const describeActivity = (activity: string, contractId: unknown): string =>
+  contractId === undefined ? activity : `${activity} of contract ${String(contractId)}`;
+
+/** Counts the differences of two payloads, apart from identifiers. */
+const countDifferences = (recorded: unknown, actual: unknown): number =>
+  compareValues(recorded, actual, "", {
+    links: new ReplayLinks(),
+    resource: "contracts",
+    isFailure: false,
+    onIncomparable: () => {},
+    hasOtherItems: false,
+    isOlder: () => false,
+  }).length;
 
 function compareDelivery(
   { attempts }: RecordedDelivery,
@@ -133,7 +192,9 @@ function compareDelivery(
     !(isSignatureHeader(name) || name.includes("signature")) ||
     [request, received].some((message) => getHeader(message, name) === undefined);
   const names = ["content-type", ...new Set(custom)].filter(isComparable);
-  return [...found, ...compareHeaders(request, received, context, names), ...compareRetries(attempts, received)];
+  // The retries follow the responses of the delivery that it was matched with on its arrival.
+  const retries = received.match?.attempts === attempts ? compareRetries(attempts, received) : [];
+  return [...found, ...compareHeaders(request, received, context, names), ...retries];
 }
 
 /**

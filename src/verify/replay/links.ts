@@ -49,6 +49,13 @@ export class ReplayLinks {
     return this.#numbers.get(`${scope} ${recorded}`);
   }
 
+  /** Finds the recorded number of a number in the replay. */
+  findRecordedNumber(scope: string, actual: number): number | undefined {
+    for (const [key, number] of this.#numbers)
+      if (number === actual && key.startsWith(`${scope} `)) return Number(key.slice(scope.length + 1));
+    return undefined;
+  }
+
   #findNumbers(scopes: readonly string[], recorded: number): number[] {
     return scopes.flatMap((scope) => this.findExactNumber(scope, recorded) ?? []);
   }

@@ -134,8 +134,8 @@ export async function replayCorpus(
     // The clock advance delivers the webhooks of the last request.
     await clock.advance({ to: Math.max(last, clock.now()) + 1_000 });
     const context = createContext("contracts", false, () => {});
-    return receiver.compare(context, last).map(({ activity, file, differences }) => {
-      return { claim: createWebhookClaim(activity), file, status: 0, at: last, differences, incomparable: undefined };
+    return receiver.compare(context, last).map(({ activity, file, differences, incomparable }) => {
+      return { claim: createWebhookClaim(activity), file, status: 0, at: last, differences, incomparable };
     });
   }
 

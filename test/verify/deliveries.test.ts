@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { startEmulator } from "../../emulator/index.ts";
+import { type CorpusExchange, readCorpus } from "../../src/verify/corpus.ts";
+import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
+import { buildVerifyReport } from "../../src/verify/report.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
+import { createContractRequest } from "../support/contracts.ts";
+import { startTestEmulator } from "../support/emulator.ts";
+import { readReferenceData, recordSession, subscribe } from "../support/verify/recorded-session.ts";
+
+const commented = "CONTRACT_ACTIVITY_LOG_COMMENT_CREATED";
+
+/** Records three contracts, of which the first gets three comments. */
+async function recordThree(t: TestContext) {
+  const folder = `${await createTestFolder(t)}/corpus`;
+  const service = await startTestEmulator(t, { clock: { mode: "manual", start: "2026-03-04T05:06:07Z" } });
+  const session = await recordSession(t, service, folder);
+  await readReferenceData(session);
+  await subscribe(session, session.receiverUrl, "CONTRACT_CREATED", commented);
+  const body = createContractRequest();
+  for (let at = 0; at < 3; at += 1) await session.api("POST", "/api/v2.1/public/contracts/", { body });
+  for (const comment of ["Is it ready?", "When is it ready?", "Ready."]) {
+    await session.api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment } });
+    await service.clock.advance({ by: 60_000 });
+  }
+  await session.end();
+  return readCorpus(folder);
+}
+
+/** Replays the recording without the exchange of this operation or activity at a position. */
+async function replayWithout(t: TestContext, name: string, position: number) {
+  const corpus = await recordThree(t);
+  const own = corpus.exchanges.filter(({ operation }) => operation === name);
+  const isKept = (exchange: CorpusExchange) => exchange !== own[position];
+  const exchanges = corpus.exchanges.filter(isKept);
+  return buildVerifyReport(await replayOnEmulator({ ...corpus, exchanges }, startEmulator), {});
+}
+
+describe("replayed webhooks", () => {
+  for (const position of [0, 1, 2]) {
+    it(`has one difference if the recording lacks webhook ${position + 1} of three contracts`, async (t) => {
+      const { differences } = await replayWithout(t, "CONTRACT_CREATED", position);
+      assert.deepEqual(
+        differences.map(({ id, count, recorded, replayed }) => [id, count, recorded, replayed]),
+        [
+          [
+            "webhook:CONTRACT_CREATED:CONTRACT_CREATED:missing-activity",
+            1,
+            undefined,
+            `CONTRACT_CREATED of contract ${position + 1}`,
+          ],
+        ],
+      );
+    });
+
+    it(`has one difference if the recording lacks webhook ${position + 1} of three of a contract`, async (t) => {
+      const { differences } = await replayWithout(t, commented, position);
+      assert.deepEqual(
+        differences.map(({ id, count, recorded, replayed }) => [id, count, recorded, replayed]),
+        [[`webhook:${commented}:${commented}:missing-activity`, 1, undefined, `${commented} of contract 1`]],
+      );
+    });
+
+    it(`has one difference if the emulator does not send webhook ${position + 1} of three of a contract`, async (t) => {
+      const { differences } = await replayWithout(t, "comments.create", position);
+      assert.deepEqual(
+        differences.map(({ id, count, recorded, replayed, file }) => [id, count, recorded, replayed, file?.slice(6)]),
+        [
+          [
+            `webhook:${commented}:${commented}:other-activity`,
+            1,
+            `${commented} of contract 1`,
+            undefined,
+            `${commented}.http`,
+          ],
+        ],
+      );
+    });
+  }
+
+  it("are not compared for a contract that the replay does not create", async (t) => {
+    const { differences, incomparable } = await replayWithout(t, "contracts.create", 2);
+    assert.deepEqual(
+      [differences, incomparable],
+      [[], [{ reason: "no response of the replay contains the contract of the webhook", exchanges: 1 }]],
+    );
+  });
+});
