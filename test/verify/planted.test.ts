@@ -140,6 +140,18 @@ describe("service with other messages for an unsupported method", () => {
   });
 });
 
+describe("recording without its templates", () => {
+  it("has no difference in a contract name that contains the name of its template", async (t) => {
+    const folder = `${await createTestFolder(t)}/corpus`;
+    const session = await recordSession(t, await startTestEmulator(t), folder);
+    await runContractJourney(session, "Zelda");
+    await session.end();
+    const { differences } = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    const names = differences.filter(({ path }) => /name|title/.test(path));
+    assert.deepEqual(names, []);
+  });
+});
+
 describe("concurrent deliveries in a corpus", () => {
   it("are matched by their contract", async (t) => {
     const folder = `${await createTestFolder(t)}/corpus`;
