@@ -148,6 +148,7 @@ steps:
           "  - story.yaml:10:16: $pag is not saved by an earlier step. Did you mean page?",
           "  - story.yaml:11:9: A step must be a map with one of call, svc, advance, as, fault, receiver, for each, expect.",
           '  - story.yaml:12:16: advance must be a duration (30s, PT2H35M), a time (2031-01-02T03:04:05Z), next or idle, got "soon".',
+          "  - story.yaml:13:12: svc emulator stop cannot be run by a scenario. It ends an emulator that a state file names.",
           "  - story.yaml:14:25: expect.status must be at least 100.",
           '  - story.yaml:14:42: expect.activities.0 cannot be "CONTRACT_SIGND". Did you mean CONTRACT_SIGNED?',
           hint.trimEnd(),

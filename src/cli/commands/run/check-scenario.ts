@@ -5,8 +5,9 @@ import { isObject, isOneOf, toFields } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
 import { splitWords } from "../../process/shell-words.ts";
 import { findReferences } from "./references.ts";
-import { Scenario, type StepKind, stepSchemas } from "./schema.ts";
+import { Scenario, type StepKind, type StepOf, stepSchemas } from "./schema.ts";
 import { findSchemaProblems, suggestSimilar } from "./schema-problems.ts";
+import { getCommandWords } from "./steps.ts";
 
 /** Path in a scenario: keys and indexes. */
 export type ScenarioPath = readonly PropertyKey[];
@@ -32,7 +33,14 @@ const stepKinds = Object.keys(stepSchemas) as StepKind[];
 /** Steps are checked one by one, by the schema of their kind. */
 const uncheckedSteps = z.unknown().optional();
 
-export function findScenarioProblems(scenario: Record<string, unknown>, locate: LocateInFile) {
+/** Receives each well-formed command line of a scenario, whose other steps can be invalid. */
+export type CommandLineListener = (words: readonly string[], position: FilePosition) => void;
+
+export function findScenarioProblems(
+  scenario: Record<string, unknown>,
+  locate: LocateInFile,
+  onCommandLine: CommandLineListener,
+) {
   const receivers = new Set<string>();
   const names = new Set<string>(initialValueNames);
   const problems: ScenarioProblem[] = [];
@@ -81,10 +89,13 @@ export function findScenarioProblems(scenario: Record<string, unknown>, locate: 
     checkReferences(step, path, kind);
     if (!isValid) return;
     if (kind === "call") checkCall(step, path);
-    if (kind === "svc" && typeof step.svc === "string" && splitWords(step.svc) === undefined) {
-      report([...path, "svc"], "svc has a quote that is not closed.");
-    }
+    if (kind === "svc") checkCommandLine(step.svc as StepOf<"svc">["svc"], [...path, "svc"]);
     checkReceivers(toFields(step.expect), [...path, "expect"]);
+  }
+
+  function checkCommandLine(svc: StepOf<"svc">["svc"], path: ScenarioPath): void {
+    if (typeof svc === "string" && splitWords(svc) === undefined) report(path, "svc has a quote that is not closed.");
+    else onCommandLine(getCommandWords(svc), locate(path));
   }
 
   function findKind(step: Record<string, unknown>, path: ScenarioPath): StepKind | undefined {

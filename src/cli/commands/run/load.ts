@@ -4,12 +4,10 @@ import type { Context } from "../../command.ts";
 import { readInput, requireFile } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import type { ScenarioPath, ScenarioProblem } from "./check-scenario.ts";
+import type { FilePosition, ScenarioProblem } from "./check-scenario.ts";
 import { fillReferences } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 import { InvalidScenarioError, type ParsedScenario, parseScenario } from "./scenario-file.ts";
-import type { ScenarioStep } from "./schema.ts";
-import { getCommandWords } from "./steps.ts";
 
 /** Reads and checks scenario files. Throws UsageError, with a sentence for each problem of all files. */
 export async function loadScenarios(
@@ -21,14 +19,16 @@ export async function loadScenarios(
   for (const file of files) {
     const text = (await readRegularFile(host, file)).toString("utf8");
     if (text.trim() === "") throw new UsageError(`<file>: ${file} is empty`);
+    const lines: CommandLine[] = [];
+    const fileProblems: ScenarioProblem[] = [];
     try {
-      const parsed = parseScenario(file, text);
-      scenarios.push(parsed);
-      problems.push(...(await findRejectedLines(parsed, parseLine)));
+      scenarios.push(parseScenario(file, text, (words, position) => lines.push({ words, position })));
     } catch (error) {
       if (!(error instanceof InvalidScenarioError)) throw error;
-      problems.push(...error.problems);
+      fileProblems.push(...error.problems);
     }
+    fileProblems.push(...(await findRejectedLines(lines, parseLine)));
+    problems.push(...fileProblems.sort((a, b) => a.line - b.line || a.column - b.column));
   }
   if (problems.length > 0) throw new InvalidScenarioError(problems);
   return scenarios;
@@ -50,21 +50,18 @@ async function readRegularFile(host: Host, path: string): Promise<Buffer> {
   return readInput(host, absolute, "<file>");
 }
 
-/** Finds forbidden command lines that are recognizable before values are known. */
-async function findRejectedLines({ scenario, locate }: ParsedScenario, parseLine: Context["parseLine"]) {
-  const problems: ScenarioProblem[] = [];
-  for (const [path, step] of listSteps(scenario.steps, ["steps"])) {
-    if (!("svc" in step)) continue;
-    const line = await parseLine(getCommandWords(step.svc).map(fillReferences));
-    const sentence = line && explainRejection(line);
-    if (sentence !== undefined) problems.push({ ...locate([...path, "svc"]), sentence });
-  }
-  return problems;
+interface CommandLine {
+  readonly words: readonly string[];
+  readonly position: FilePosition;
 }
 
-function* listSteps(steps: readonly ScenarioStep[], path: ScenarioPath): Generator<[ScenarioPath, ScenarioStep]> {
-  for (const [i, step] of steps.entries()) {
-    yield [[...path, i], step];
-    if ("for each" in step) yield* listSteps(step.steps, [...path, i, "steps"]);
+/** Finds forbidden command lines that are recognizable before values are known. */
+async function findRejectedLines(lines: readonly CommandLine[], parseLine: Context["parseLine"]) {
+  const problems: ScenarioProblem[] = [];
+  for (const { words, position } of lines) {
+    const line = await parseLine(words.map(fillReferences));
+    const sentence = line && explainRejection(line);
+    if (sentence !== undefined) problems.push({ ...position, sentence });
   }
+  return problems;
 }

@@ -12,7 +12,13 @@ import {
 } from "yaml";
 import { isObject } from "../../../base/object.ts";
 import { UsageError } from "../../process/failure.ts";
-import { type FilePosition, findScenarioProblems, type LocateInFile, type ScenarioProblem } from "./check-scenario.ts";
+import {
+  type CommandLineListener,
+  type FilePosition,
+  findScenarioProblems,
+  type LocateInFile,
+  type ScenarioProblem,
+} from "./check-scenario.ts";
 import type { Scenario } from "./schema.ts";
 
 export interface ParsedScenario {
@@ -39,7 +45,11 @@ export class InvalidScenarioError extends UsageError {
 const maxScenarioCharacters = 1_000_000;
 
 /** @throws InvalidScenarioError with all problems. */
-export function parseScenario(file: string, text: string): ParsedScenario {
+export function parseScenario(
+  file: string,
+  text: string,
+  onCommandLine: CommandLineListener = () => {},
+): ParsedScenario {
   const lines = new LineCounter();
   const toPosition = (offset: number): FilePosition => {
     const { line, col } = lines.linePos(Math.min(offset, text.length));
@@ -73,7 +83,7 @@ export function parseScenario(file: string, text: string): ParsedScenario {
     return toPosition(0);
   };
   if (!isObject(value)) throw createError(locate([]), "A scenario must be a map with steps.");
-  const problems = findScenarioProblems(value, locate);
+  const problems = findScenarioProblems(value, locate, onCommandLine);
   if (problems.length > 0) throw new InvalidScenarioError(problems);
   return { file, scenario: value as unknown as Scenario, text, document, locate };
 }
