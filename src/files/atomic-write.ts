@@ -77,7 +77,7 @@ export async function writeTempFile(
 ): Promise<string> {
   const { disk = systemDisk, mode = 0o600, exactMode = false, durable = true } = writing;
   const aside = createTemporaryName(path);
-  const file = await disk.create(aside, { mode, exactMode });
+  const file = await disk.create(aside, { mode, exactMode }).catch((error) => throwForFile(error, path));
   try {
     let length = 0;
     for await (const piece of toChunks(content)) {
@@ -90,7 +90,7 @@ export async function writeTempFile(
   } catch (error) {
     await file.close().catch(() => {});
     await disk.remove(aside).catch(() => {});
-    throw error;
+    return throwForFile(error, path);
   }
 }
 
@@ -104,10 +104,16 @@ export async function commitTempFile(aside: string, path: string, writing: Atomi
     await disk.rename(aside, path);
   } catch (error) {
     await disk.remove(aside).catch(() => {});
-    throw error;
+    throwForFile(error, path);
   }
   onReplaced?.();
   await syncFolder(path, writing);
+}
+
+/** Throws an error that names the file instead of its temporary name. */
+function throwForFile(error: unknown, path: string): never {
+  const { path: failedPath = "" } = error as NodeJS.ErrnoException;
+  throw parseTemporaryName(failedPath) === path ? Object.assign(error as Error, { path }) : error;
 }
 
 function toChunks(content: FileContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {

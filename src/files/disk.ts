@@ -48,9 +48,9 @@ export const systemDisk: Disk = {
   async create(path, { mode, exactMode = false } = { mode: 0o600 }) {
     const handle = await open(path, "wx", mode);
     if (exactMode) await handle.chmod(mode).catch((cause) => removeAndThrow(handle, path, cause));
-    return toDiskFile(handle);
+    return toDiskFile(handle, path);
   },
-  open: async (path, access) => toDiskFile(await open(path, access === "read" ? constants.O_RDONLY : writeFlags)),
+  open: async (path, access) => toDiskFile(await open(path, access === "read" ? constants.O_RDONLY : writeFlags), path),
   rename: (from, to) => rename(from, to),
   link: (path, second) => link(path, second),
   remove: (path) => rm(path, { force: true }),
@@ -88,20 +88,28 @@ async function removeAndThrow(handle: FileHandle, path: string, cause: unknown):
 const writeAt = promisify(write);
 const datasync = promisify(fdatasync);
 
-const toDiskFile = (handle: FileHandle): DiskFile => ({
-  async write(bytes, position) {
-    for (let done = 0; done < bytes.byteLength; ) {
-      const { bytesWritten } = await writeAt(handle.fd, bytes, done, bytes.byteLength - done, position + done);
-      done += bytesWritten;
-    }
-  },
-  read: async (into, position) => (await handle.read(into, 0, into.byteLength, position)).bytesRead,
-  size: async () => (await handle.stat()).size,
-  truncate: (length) => handle.truncate(length),
-  sync: () => handle.sync(),
-  datasync: () => datasync(handle.fd),
-  close: () => handle.close(),
-});
+function toDiskFile(handle: FileHandle, path: string): DiskFile {
+  /** The system's errors of open files have no path. */
+  const addPath = (error: unknown): never => {
+    throw Object.assign(error as Error, { path });
+  };
+  return {
+    async write(bytes, position) {
+      for (let done = 0; done < bytes.byteLength; ) {
+        const { bytesWritten } = await writeAt(handle.fd, bytes, done, bytes.byteLength - done, position + done).catch(
+          addPath,
+        );
+        done += bytesWritten;
+      }
+    },
+    read: async (into, position) => (await handle.read(into, 0, into.byteLength, position).catch(addPath)).bytesRead,
+    size: async () => (await handle.stat().catch(addPath)).size,
+    truncate: (length) => handle.truncate(length).catch(addPath),
+    sync: () => handle.sync().catch(addPath),
+    datasync: () => datasync(handle.fd).catch(addPath),
+    close: () => handle.close().catch(addPath),
+  };
+}
 
 /** Creates a folder and its parents durably, so that a crash does not remove them. */
 export async function makeFolderDurably(disk: Disk, path: string): Promise<void> {

@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { describe, it, type TestContext } from "node:test";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { mountSmallDisk } from "../../support/files/small-disk.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 
 /** Runs the shipped `svc` until it ends. */
@@ -80,8 +81,24 @@ describe("svc emulator start --detach on a full disk", () => {
       exit: 1,
       stdout: "",
       stderr:
-        `error: The state ${cwd}/.svc/emulator.json cannot be opened: no space is left on the disk. ` +
+        `error: The state ${cwd}/.svc/emulator.json cannot be opened: no space is left on the disk (ENOSPC at ${cwd}/.svc/emulator.json.run). ` +
         "Free disk space, or choose a file on another disk with --file.\n",
     });
+  });
+});
+
+describe("svc webhooks certify --keep on a full disk", () => {
+  it("names the file that cannot be written", async (t) => {
+    const disk = await mountDisk(t);
+    if (disk === undefined) return t.skip("no small disk can be mounted here");
+    const { url } = await startReceiver(t);
+    await writeFile(join(disk.cwd, "key"), `${Buffer.alloc(32).toString("base64")}\n`, { mode: 0o600 });
+    await disk.fill();
+    const { exit, stderr } = await disk.run(
+      `webhooks certify --to ${url} --hmac-key-file key --only genuine --keep kept`,
+    );
+    const path = join(disk.cwd, "kept/genuine.headers");
+    const message = `error: Failed to write ${path}: no space is left on the disk (ENOSPC).\n`;
+    assert.deepEqual([exit, stderr.includes(message)], [1, true], stderr);
   });
 });
