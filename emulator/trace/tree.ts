@@ -12,6 +12,7 @@ import {
   getEventTrace,
   getStatusText,
   toAttemptName,
+  toAttemptSpanName,
   toDeliveryName,
   toEventName,
   type WebhookEvent,
@@ -122,14 +123,17 @@ class NodeBuilder {
     const requestCause = row.resend ? this.#findCause(row.cause) : undefined;
     const trace = getEventTrace(event, this.#findCause(event?.cause));
     const parent = requestCause ?? { id: toDeliveryName(row.delivery_id), trace };
+    const position = this.#countAttempts(row);
+    const spanName = toAttemptSpanName(row.delivery_id, row.resend ? undefined : position, row.cause);
     return {
       ...emptyNode,
       ...toPosition(toAttemptName(row.delivery_id, row.number), parent.trace, parent),
+      span: deriveSpanId(parent.trace, spanName),
       kind: "attempt",
       at: row.at,
       wall_at: row.wall_at,
       duration_ms: row.duration_ms,
-      what: `${this.#describeAttempt(row)}${requestCause ? ` of ${toDeliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
+      what: `${row.resend ? "resend" : "attempt"} ${position}${requestCause ? ` of ${toDeliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
       because: explainAttempt(row, this.#rows.attemptsByDelivery.get(row.delivery_id) ?? []),
       moved_by: row.moved_by,
       fault: row.fault && formatFault(row.fault),
@@ -153,10 +157,9 @@ class NodeBuilder {
   }
 
   /** Scheduled and requested attempts are counted separately, although they share one sequence of numbers. */
-  #describeAttempt({ delivery_id, number, resend }: DeliveryAttempt): string {
+  #countAttempts({ delivery_id, number, resend }: DeliveryAttempt): number {
     const attempts = this.#rows.attemptsByDelivery.get(delivery_id) ?? [];
-    const position = attempts.filter((attempt) => attempt.resend === resend && attempt.number <= number).length;
-    return `${resend ? "resend" : "attempt"} ${position}`;
+    return attempts.filter((attempt) => attempt.resend === resend && attempt.number <= number).length;
   }
 
   #findCause(id: string | null | undefined): CauseRow | undefined {

@@ -1,6 +1,6 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
-import { deriveSpanId, writeTraceparent } from "../../src/base/otel.ts";
+import { type TraceContext, writeTraceparent } from "../../src/base/otel.ts";
 import {
   findScheme,
   getDefaultScheme,
@@ -15,7 +15,6 @@ import {
   type Delivery,
   formatEventBody,
   getWebhookObserver,
-  toAttemptName,
   type WebhookEvent,
   type WebhookObserver,
 } from "./deliveries.ts";
@@ -24,16 +23,14 @@ import type { Webhook } from "./webhooks.ts";
 /** Data of one attempt, read in a single view. */
 export interface AttemptInput {
   readonly delivery: Delivery;
-  /** Number among all attempts of the delivery, from 1. */
-  readonly number: number;
   /** Number among the scheduled attempts, from 1. Undefined for a resend. */
   readonly turn: number | undefined;
   readonly event: WebhookEvent;
   readonly webhook: Webhook;
   /** Key of the workspace in base64. */
   readonly hmacKey: string;
-  /** W3C trace of the attempt. Undefined if receivers do not get the trace. */
-  readonly trace?: string | undefined;
+  /** Span of the attempt. Undefined if receivers do not get the trace. */
+  readonly traceContext?: TraceContext | undefined;
 }
 
 export interface AttemptContext {
@@ -67,7 +64,7 @@ export function createAttemptSender(
   const signEvent = createEventSigner(settings.webhookJson, bodySchemes);
 
   return (input, sendWithFault) => {
-    const { webhook, event, delivery, number, hmacKey, trace } = input;
+    const { webhook, event, delivery, hmacKey, traceContext } = input;
     const at = clock.now();
     const movedBy = clock.movedBy?.id;
     const wallAt = Math.floor(wall.now());
@@ -85,7 +82,8 @@ export function createAttemptSender(
             createPlainHeaders(webhook, event, getWebhookObserver(clock)),
             outgoingMessage === message ? message.signatures : signWith(bodySchemes, signable),
             signWith(attemptSchemes, signable),
-            trace === undefined ? undefined : createTraceHeaders(trace, toAttemptName(delivery.id, number)),
+            // The receiver's own spans are children of the attempt.
+            traceContext === undefined ? undefined : { traceparent: writeTraceparent(traceContext) },
           ),
         body: outgoingMessage.sentBody ?? outgoingMessage.body,
       });
@@ -143,11 +141,6 @@ function createEventSigner(form: WebhookJsonForm, schemes: readonly WebhookSchem
     return message;
   };
 }
-
-/** Returns the trace headers. The receiver's own spans are children of the attempt. */
-const createTraceHeaders = (trace: string, attempt: string) => ({
-  traceparent: writeTraceparent({ trace, span: deriveSpanId(trace, attempt) }),
-});
 
 /** Returns whether the status is 2xx. A redirect is a failure (DECISIONS.md, C18). */
 export const isSuccessfulPost = (result: PostResult): boolean =>

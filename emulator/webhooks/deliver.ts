@@ -1,3 +1,4 @@
+import { deriveSpanId } from "../../src/base/otel.ts";
 import type { JobHandler } from "../clock/job-handler.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import { workspaces } from "../domain/workspaces.ts";
@@ -11,6 +12,7 @@ import {
   deliveries,
   getEventTrace,
   toAttemptFault,
+  toAttemptSpanName,
   type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
@@ -63,14 +65,14 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     if (!resend && webhook.status !== "ACTIVE") return skip("skipped_disabled");
     // The attempt was not made, so it is not a failure (DECISIONS.md, C16).
     if (outgoing.findForbiddenReason(webhook.url)) return skip("skipped_not_allowed");
+    const turn = resend ? undefined : delivery.failures + 1;
     return {
       delivery,
-      number: delivery.attempts + 1,
-      turn: resend ? undefined : delivery.failures + 1,
+      turn,
       event,
       webhook,
       hmacKey: workspace.hmac_key,
-      trace: settings.traceWebhooks ? readTrace(view, entry, event, resend) : undefined,
+      traceContext: settings.traceWebhooks ? readTraceContext(view, entry, event, turn) : undefined,
     };
   }
 
@@ -135,9 +137,10 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 }
 
 /** A resend belongs to the trace of its own cause. */
-function readTrace(view: View, entry: ScheduledEntry, event: WebhookEvent, resend: boolean): string {
-  const cause = resend ? entry.cause : event.cause;
-  return getEventTrace(event, cause === null ? undefined : view.getSync(causes, cause));
+function readTraceContext(view: View, entry: ScheduledEntry, event: WebhookEvent, turn: number | undefined) {
+  const cause = turn === undefined ? entry.cause : event.cause;
+  const trace = getEventTrace(event, cause === null ? undefined : view.getSync(causes, cause));
+  return { trace, span: deriveSpanId(trace, toAttemptSpanName(Number(entry.ref), turn, entry.cause)) };
 }
 
 interface SkippedAttempt {

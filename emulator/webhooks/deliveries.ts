@@ -152,6 +152,13 @@ export const toEventName = (id: number): string => `event:${id}`;
 export const toDeliveryName = (id: number): string => `delivery:${id}`;
 export const toAttemptName = (deliveryId: number, number: number): string => `attempt:${deliveryId}.${number}`;
 
+/**
+ * Returns the name from which the span of an attempt derives. It is known before the attempt is sent, unlike the number
+ * of the attempt, because a resend can end during a scheduled attempt.
+ */
+export const toAttemptSpanName = (deliveryId: number, turn: number | undefined, cause: string | null): string =>
+  turn === undefined ? `resend:${deliveryId}:${cause}` : toAttemptName(deliveryId, turn);
+
 /** Returns the trace of the cause, or a derived trace if the cause is no longer stored. */
 export const getEventTrace = (event: Pick<WebhookEvent, "id"> | undefined, cause: CauseRow | undefined): string =>
   cause?.trace ?? hash("sha256", toEventName(event?.id ?? 0)).toString("hex", 0, 16);

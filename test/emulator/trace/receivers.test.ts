@@ -74,4 +74,30 @@ describe("webhook receiver and traces", () => {
     );
     assert.equal(new Set(spans.map((node) => node?.span)).size, 3);
   });
+
+  it("receives the spans of the trace when a resend overtakes a running attempt", async (t) => {
+    const sink = await startReceiver(t);
+    const emulator = await startTestEmulator(t, { clock: { mode: "manual" }, traceWebhooks: true });
+    const webhook = { title: "a", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    const finished = new Promise<void>((resolve) => {
+      sink.respond(async (_, response) => {
+        response.on("close", resolve);
+        sink.respond(503);
+        await emulator.control("POST", "deliveries/1/resend");
+        response.writeHead(503).end();
+      });
+    });
+    await createDraftContract(emulator.api);
+    await finished;
+    await emulator.control("GET", "clock");
+    await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { nodes } = (await emulator.control("GET", "traces/delivery:1")).body as { nodes: readonly Node[] };
+    const attempts = nodes.filter(({ id }) => id.startsWith("attempt:"));
+    assert.deepEqual(
+      sink.received.map(({ headers }) => headers.traceparent).sort(),
+      attempts.map((node) => `00-${node.trace}-${node.span}-01`).sort(),
+    );
+    assert.equal(attempts.length, 3);
+  });
 });
