@@ -151,7 +151,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
       webhook_status: deliveryWebhooks[i]?.status ?? ("DELETED" as const),
       status_text: getStatusText(row, deliveryWebhooks[i]),
       next_attempt_at: row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at),
-      postponement: toFaultRecord(row.put_off),
+      postponement: toFaultRecord(row.postponement),
       max_attempts: getMaxAttempts(getRetrySchedule(deliveryWorkspaces[i], settings)),
       created_at: toIsoMillis(row.created_at),
     };

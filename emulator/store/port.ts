@@ -67,8 +67,9 @@ export const defineNumberedRows = <Row extends { readonly id: number }, Index ex
   sequence: string,
   schema: z.ZodType<Row>,
   indexes?: Rows<Row, Index>["indexes"],
+  versions?: Versioned,
 ): Rows<Row, Index, number> =>
-  defineRows({ name, schema, key: (row) => row.id, numbers: { [sequence]: (row) => row.id }, indexes });
+  defineRows({ name, schema, key: (row) => row.id, numbers: { [sequence]: (row) => row.id }, indexes, ...versions });
 
 export const defineMapping = (name: string): Mapping => ({ kind: "mapping", name });
 

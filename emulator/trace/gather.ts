@@ -254,7 +254,7 @@ class TraceGatherer {
   async #addDelivery(row: Delivery | undefined): Promise<void> {
     if (!row || this.#deliveries.has(row.id)) return;
     this.#deliveries.set(row.id, row);
-    await this.#addCause(row.put_off?.cause ?? null);
+    await this.#addCause(row.postponement?.cause ?? null);
     await this.#addEvent(await this.#view.get(webhookEvents, row.event_id));
   }
 
@@ -335,7 +335,7 @@ export function explainAttempt(attempt: DeliveryAttempt, attempts: readonly Deli
 
 export function explainPlannedAttempt(
   due: number,
-  { put_off }: Delivery,
+  { postponement }: Delivery,
   attempts: readonly DeliveryAttempt[],
   webhook: Webhook | undefined,
 ): string {
@@ -346,7 +346,7 @@ export function explainPlannedAttempt(
       : webhook.status === "ACTIVE"
         ? ""
         : `; will be skipped unless webhook ${webhook.id} is enabled first (${webhook.status})`;
-  return `${describeRetry(due, scheduled.length, scheduled.at(-1))}${describeFault(put_off)}${skipNote}`;
+  return `${describeRetry(due, scheduled.length, scheduled.at(-1))}${describeFault(postponement)}${skipNote}`;
 }
 
 const describeRetry = (due: number, retry: number, previous: DeliveryAttempt | undefined): string =>

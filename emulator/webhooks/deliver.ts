@@ -188,9 +188,9 @@ async function postponeAttempt(
   const nextEntry = isAfterNext ? await findNextOfKey(tx, entry, now + byMs) : undefined;
   const due = nextEntry ? nextEntry.due + reorderDelayMs : now + byMs;
   enqueue(tx, { ...entry, due });
-  const put_off = toAttemptFault(fault);
-  await tx.withCause(fault.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, put_off }));
-  return "put_off";
+  const postponement = toAttemptFault(fault);
+  await tx.withCause(fault.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, postponement }));
+  return "postponed";
 }
 
 async function findNextOfKey(tx: Transaction, entry: ScheduledEntry, latestDue: number) {

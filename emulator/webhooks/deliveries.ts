@@ -78,7 +78,7 @@ export const Delivery = z.strictObject({
   /** Virtual milliseconds. */
   next_attempt_at: storedDeadline(z.int()).nullable(),
   /** Fault that postpones the next attempt. Null if the attempt is not postponed. */
-  put_off: AttemptFault.nullable(),
+  postponement: AttemptFault.nullable(),
   created_at: storedTime(z.int()),
   /** Virtual milliseconds. Null while the delivery is not final (DECISIONS.md, C21). */
   keep_until: z.int().nullable(),
@@ -86,13 +86,19 @@ export const Delivery = z.strictObject({
 export type Delivery = z.infer<typeof Delivery>;
 
 /** There is no index by workspace and activity, because the index would slow down each delivery. */
-export const deliveries = defineNumberedRows("webhook_deliveries", "delivery", Delivery, {
-  webhook: (row) => row.webhook_id,
-  contract: (row) => row.contract_id ?? undefined,
-  outcome: (row) => row.outcome,
-  event: (row) => row.event_id,
-  keep_until: (row) => row.keep_until ?? undefined,
-});
+export const deliveries = defineNumberedRows(
+  "webhook_deliveries",
+  "delivery",
+  Delivery,
+  {
+    webhook: (row) => row.webhook_id,
+    contract: (row) => row.contract_id ?? undefined,
+    outcome: (row) => row.outcome,
+    event: (row) => row.event_id,
+    keep_until: (row) => row.keep_until ?? undefined,
+  },
+  { version: 2, migrate: [({ put_off: postponement, ...row }) => ({ ...row, postponement })] },
+);
 
 /** Returns the status of a delivery in words. Its webhook is undefined if it is deleted. */
 export const getStatusText = (

@@ -77,7 +77,7 @@ export async function emitEvent(
       attempts: 0,
       failures: 0,
       next_attempt_at: due,
-      put_off: null,
+      postponement: null,
       created_at: due,
       keep_until: null,
     });

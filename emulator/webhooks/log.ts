@@ -106,7 +106,7 @@ export function recordForeignDelivery(
     attempts: 1,
     failures: isDelivered ? 0 : 1,
     next_attempt_at: null,
-    put_off: null,
+    postponement: null,
     created_at: now,
     keep_until: getRetentionEnd(isDelivered ? "delivered" : "other", now),
   };

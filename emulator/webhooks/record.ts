@@ -49,7 +49,7 @@ export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): st
     delivery,
     isSuccess ? createSuccessChange(result.at) : isEnded ? {} : createFailureChange(tx, attemptRecord),
     // A resend leaves the planned attempt as it is, with its postponement.
-    resend && !isSuccess ? delivery.put_off : null,
+    resend && !isSuccess ? delivery.postponement : null,
   );
   tx.put(deliveries, updatedDelivery);
   notifier?.emit({ delivery: updatedDelivery, attempt: result, resend, disabled: isDisabled, at: result.at });
@@ -78,9 +78,9 @@ function countAttempt(tx: Transaction, webhook: Webhook, { delivery, result }: A
 type DeliveryChange = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;
 
 /** Applies an attempt to a delivery. */
-function applyAttempt(row: Delivery, change: DeliveryChange, put_off: Delivery["put_off"]): Delivery {
+function applyAttempt(row: Delivery, change: DeliveryChange, postponement: Delivery["postponement"]): Delivery {
   const attemptCount = row.attempts + 1;
-  if (row.label !== undefined) return { ...row, ...change, attempts: attemptCount, put_off };
+  if (row.label !== undefined) return { ...row, ...change, attempts: attemptCount, postponement };
   // The fields are listed, because in Node 20 a spread of a frozen row takes ten times as long.
   return {
     id: row.id,
@@ -94,7 +94,7 @@ function applyAttempt(row: Delivery, change: DeliveryChange, put_off: Delivery["
     attempts: attemptCount,
     failures: change.failures ?? row.failures,
     next_attempt_at: change.next_attempt_at === undefined ? row.next_attempt_at : change.next_attempt_at,
-    put_off,
+    postponement,
     created_at: row.created_at,
     keep_until: change.keep_until === undefined ? row.keep_until : change.keep_until,
   };
@@ -123,7 +123,7 @@ export function putAttempt(tx: Transaction, { entry, delivery, result, resend, f
     wall_at: wallAt,
     cause: entry.cause,
     moved_by: movedBy ?? null,
-    fault: fault ? toAttemptFault(fault) : resend ? null : delivery.put_off,
+    fault: fault ? toAttemptFault(fault) : resend ? null : delivery.postponement,
     url,
     status: "status" in postResult ? postResult.status : null,
     error: "error" in postResult ? postResult.error : null,

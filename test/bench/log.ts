@@ -24,7 +24,7 @@ const createDeliveryListing = async (count: number) => {
         attempts: 1,
         failures: 1,
         next_attempt_at: 0,
-        put_off: null,
+        postponement: null,
         created_at: 0,
       });
       tx.put(attempts, {

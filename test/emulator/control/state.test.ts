@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createDraftContract, getContractStatus } from "../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { assertRejected } from "../../support/rejections.ts";
 import { createWebhook } from "../travel/travel.ts";
 
@@ -113,6 +114,31 @@ describe("whole state on the control plane", () => {
     const email_hash = hashes.at(-1);
     const response = await emulator.router("GET", `/router/v1/cluster_emails/email/${email_hash}`);
     assert.deepEqual(pickStatusAndBody(response), { status: 200, body: { email_hash, cluster_id: "us-1" } });
+  });
+
+  it("still sends a delivery that an earlier version postponed", async (t) => {
+    const sink = await startReceiver(t);
+    const earlier = await startTestEmulator(t);
+    await createWebhook(earlier, sink.url);
+    const fault = { direction: "outgoing", effect: "delay", delay: "PT3M" };
+    await earlier.control("POST", "faults", { body: fault });
+    await createDraftContract(earlier.api);
+    await earlier.control("GET", "clock");
+    const text = JSON.stringify((await earlier.control("GET", "state")).body);
+    const state = JSON.parse(
+      text.replace('"postponement":', '"put_off":').replace('"webhook_deliveries":2', '"webhook_deliveries":1'),
+    );
+    assert.equal(state.rows.webhook_deliveries[0].put_off.effect, "delay");
+
+    const { control } = await startTestEmulator(t);
+    assert.equal((await control("PUT", "state", { body: state })).status, 200);
+    await control("POST", "clock/advance", { body: { by: "PT3M" } });
+    const { outcome, attempts } = (await control("GET", "deliveries/1")).body as {
+      outcome: string;
+      attempts: readonly { fault: { effect: string } | null }[];
+    };
+    assert.deepEqual([outcome, attempts.map(({ fault }) => fault?.effect)], ["delivered", ["delay"]]);
+    assert.equal(sink.received.length, 1);
   });
 
   it("rejects a document that is not a state, without changes", async (t) => {
