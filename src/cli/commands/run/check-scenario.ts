@@ -7,7 +7,6 @@ import { splitWords } from "../../process/shell-words.ts";
 import { findReferences } from "./references.ts";
 import { Scenario, type StepKind, type StepOf, stepSchemas } from "./schema.ts";
 import { findSchemaProblems, suggestSimilar } from "./schema-problems.ts";
-import { getCommandWords } from "./steps.ts";
 
 /** Path in a scenario: keys and indexes. */
 export type ScenarioPath = readonly PropertyKey[];
@@ -34,7 +33,7 @@ const stepKinds = Object.keys(stepSchemas) as StepKind[];
 const uncheckedSteps = z.unknown().optional();
 
 /** Receives each well-formed command line of a scenario, whose other steps can be invalid. */
-export type CommandLineListener = (words: readonly string[], position: FilePosition) => void;
+export type CommandLineListener = (svc: StepOf<"svc">["svc"], position: FilePosition) => void;
 
 export function findScenarioProblems(
   scenario: Record<string, unknown>,
@@ -95,7 +94,7 @@ export function findScenarioProblems(
 
   function checkCommandLine(svc: StepOf<"svc">["svc"], path: ScenarioPath): void {
     if (typeof svc === "string" && splitWords(svc) === undefined) report(path, "svc has a quote that is not closed.");
-    else onCommandLine(getCommandWords(svc), locate(path));
+    else onCommandLine(svc, locate(path));
   }
 
   function findKind(step: Record<string, unknown>, path: ScenarioPath): StepKind | undefined {

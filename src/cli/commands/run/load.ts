@@ -8,6 +8,7 @@ import type { FilePosition, ScenarioProblem } from "./check-scenario.ts";
 import { fillReferences } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 import { InvalidScenarioError, type ParsedScenario, parseScenario } from "./scenario-file.ts";
+import { getCommandWords } from "./steps.ts";
 
 /** Reads and checks scenario files. Throws UsageError, with a sentence for each problem of all files. */
 export async function loadScenarios(
@@ -22,7 +23,9 @@ export async function loadScenarios(
     const lines: CommandLine[] = [];
     const fileProblems: ScenarioProblem[] = [];
     try {
-      scenarios.push(parseScenario(file, text, (words, position) => lines.push({ words, position })));
+      scenarios.push(
+        parseScenario(file, text, (svc, position) => lines.push({ words: getCommandWords(svc), position })),
+      );
     } catch (error) {
       if (!(error instanceof InvalidScenarioError)) throw error;
       fileProblems.push(...error.problems);
