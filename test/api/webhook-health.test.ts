@@ -6,7 +6,6 @@ import {
   describeAlteredAttempts,
   describeAttemptOutcome,
   formatAttemptLabel,
-  formatDeliveryStatus,
 } from "../../src/api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type Fault } from "../../src/api/webhook-health/causes.ts";
 import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../src/api/webhook-health/health.ts";
@@ -393,17 +392,4 @@ describe("webhook attempt diagnosis", () => {
       "Attempt 1 of 7: a scripted fault changed the body after signing: the receiver got other bytes, which do not match the signature.",
     ]);
   });
-});
-
-describe("delivery status", () => {
-  it("describes the next attempt of a delivery", () =>
-    assert.deepEqual(
-      [
-        formatDeliveryStatus({ outcome: "retrying", next_attempt_at: 1, webhook_status: "ACTIVE" }, 1),
-        formatDeliveryStatus({ outcome: "retrying", next_attempt_at: 1, webhook_status: "DELETED" }, 1),
-        formatDeliveryStatus({ outcome: "skipped_not_allowed", next_attempt_at: null, webhook_status: "ACTIVE" }, 0),
-        formatDeliveryStatus({ outcome: "skipped_not_allowed", next_attempt_at: null, webhook_status: "ACTIVE" }, 1),
-      ],
-      ["retrying", "will be skipped", "not sent: address not allowed", "skipped: address was not allowed"],
-    ));
 });

@@ -87,7 +87,7 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
     deliveries.every(({ outcome }) => outcome === "waiting") &&
     !(facts.isPartial && deliveries.length === 0);
   const acting = findActiveFaults(webhook, facts.faults);
-  const unsentCount = `${facts.isPartial && unsent.length > 0 ? "at least " : ""}${unsent.length}`;
+  const unsentCount = { count: unsent.length, isPartial: facts.isPartial === true };
   const explanation =
     isUntouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.pastActivities, facts) : undefined;
   return {
@@ -222,11 +222,12 @@ function describeUndelivered(unsent: readonly Delivery[], isPartial?: boolean): 
 function formatShortState(
   { status, forbidden }: Webhook,
   last: DeliveryAttempt | undefined,
-  unsent: string,
+  { count, isPartial }: UnsentCount,
   isUntouched: boolean,
 ): string {
-  if (status === "ACTIVE" && forbidden !== null) return `${unsent} not sent`;
-  const lost = unsent === "0" ? [] : [`${unsent} did not arrive`];
+  const total = isPartial && count > 0 ? `at least ${count}` : String(count);
+  if (status === "ACTIVE" && forbidden !== null) return `${total} not sent`;
+  const lost = count === 0 ? [] : [`${total} did not arrive`];
   const reasons = last ? [summarizeAttemptOutcome(last.attempt)] : isUntouched ? ["no deliveries yet"] : [];
   return [...reasons, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "no delivery is lost");
 }
@@ -234,10 +235,16 @@ function formatShortState(
 /** Reports whether an option of the emulator allows the forbidden address. */
 const isAllowable = (forbidden: string): boolean => forbidden.includes("--webhook-allow");
 
+/** Number of undelivered deliveries. It is a minimum if older deliveries were not read. */
+interface UnsentCount {
+  readonly count: number;
+  readonly isPartial: boolean;
+}
+
 interface WebhookSituation {
   readonly last: DeliveryAttempt | undefined;
   readonly acting: readonly Fault[];
-  readonly unsent: string;
+  readonly unsent: UnsentCount;
 }
 
 function suggestSteps(
@@ -264,9 +271,9 @@ function suggestSteps(
   if (status !== "ACTIVE") {
     steps.push({ kind: "enable", words: "Enable the webhook", command: `svc emulator webhooks enable ${id}` });
   }
-  if (unsent !== "0" && forbidden === null) {
-    const many = `${unsent.startsWith("at least") ? "the" : unsent} undelivered deliveries, oldest first`;
-    const what = unsent === "1" ? "the undelivered delivery" : many;
+  if (unsent.count > 0 && forbidden === null) {
+    const many = `${unsent.isPartial ? "the" : unsent.count} undelivered deliveries, oldest first`;
+    const what = unsent.count === 1 && !unsent.isPartial ? "the undelivered delivery" : many;
     steps.push({ kind: "resend", words: `Resend ${what}`, command: `svc emulator webhooks resend ${id}` });
   }
   return steps;
