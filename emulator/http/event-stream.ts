@@ -1,3 +1,5 @@
+import type { WallClock } from "../../src/base/clock.ts";
+import { timedOut, withTimeout } from "../../src/base/timing.ts";
 import { ByteBoundedLog } from "./byte-bounded-log.ts";
 import { EventFrames } from "./reply.ts";
 
@@ -18,6 +20,33 @@ export async function* createEventStream(items: AsyncIterable<unknown>): AsyncGe
 function formatFrame(item: unknown): string {
   const name = item instanceof DroppedEventsNotice ? "event: resync\n" : "";
   return `${name}data: ${JSON.stringify(item)}\n\n`;
+}
+
+/** Interval of heartbeats. Proxies close connections that are silent for longer. */
+export const heartbeatMs = 15_000;
+export const heartbeat = new EventFrames(":\n\n");
+
+/** Adds heartbeats while there are no items. */
+export async function* addHeartbeats<Item>(
+  items: AsyncIterable<Item>,
+  wall: WallClock,
+): AsyncGenerator<Item | EventFrames> {
+  const iterator = items[Symbol.asyncIterator]();
+  let next = iterator.next();
+  try {
+    for (;;) {
+      const result = await withTimeout(wall, heartbeatMs, next);
+      if (result === timedOut) {
+        yield heartbeat;
+        continue;
+      }
+      if (result.done) return;
+      yield result.value;
+      next = iterator.next();
+    }
+  } finally {
+    void Promise.allSettled([next, iterator.return?.()]);
+  }
 }
 
 /**

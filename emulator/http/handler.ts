@@ -67,9 +67,7 @@ type PiecesOutput<O extends Operation> =
 
 /** A stream of events can also contain notices of dropped events, and finished frames. */
 type StreamOutput<O extends Operation> =
-  ResultOf<O> extends AsyncIterable<infer Event>
-    ? AsyncIterable<Event | DroppedEventsNotice> | AsyncIterable<EventFrames>
-    : never;
+  ResultOf<O> extends AsyncIterable<infer Event> ? AsyncIterable<Event | DroppedEventsNotice | EventFrames> : never;
 
 type OutputOf<O extends Operation> =
   | ResultOf<O>

@@ -1,6 +1,7 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { timedOut, waitForNextTurn, withTimeout } from "../../../src/base/timing.ts";
 import { type BufferUsage, ByteBoundedLog } from "../../http/byte-bounded-log.ts";
+import { heartbeat, heartbeatMs } from "../../http/event-stream.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext, FollowableEvents } from "../context.ts";
 import { type ActivityItem, describeEvents, watchActivityItems } from "./describe-events.ts";
@@ -12,15 +13,11 @@ type FeedContext = Parameters<typeof describeEvents>[0] &
 const feedLimits = {
   /** Minimum interval between batches, in wall-clock milliseconds. */
   minIntervalMs: 50,
-  /** Interval of heartbeats. Proxies close connections that are silent for longer. */
-  heartbeatMs: 15_000,
   /** Time for which events are still recorded after the last follower has disconnected, in case it reconnects. */
   maxIdleMs: 90_000,
   /** Maximum number of changes in a batch. A larger batch is dropped, and followers read everything again. */
   maxWeight: 4_000,
 };
-
-const heartbeat = new EventFrames(":\n\n");
 
 /**
  * Events of an emulator for all subscribers. Recording starts when the first follower connects. IDs are unique to a
@@ -64,7 +61,7 @@ export class EventFeed implements FollowableEvents {
         if (frames === undefined) yield this.#createMarker("resync");
         else if (frames.length > 0) yield new EventFrames(frames.join(""));
         else {
-          const result = await withTimeout(this.#context.wall, feedLimits.heartbeatMs, next, signal);
+          const result = await withTimeout(this.#context.wall, heartbeatMs, next, signal);
           if (result === timedOut && !signal.aborted) yield heartbeat;
         }
       }
