@@ -210,8 +210,8 @@ class RecordParser extends Parser {
   readonly records: InputRecord[] = [];
 
   constructor(delimiter: string) {
-    // The raw text distinguishes an empty line from a line with an empty quoted field. The parser would otherwise expect
-    // the first line end everywhere, and join rows that another program appended.
+    // The raw text distinguishes an empty line from a line with an empty quoted field. Without a list, the parser would
+    // expect the first line end everywhere, and join rows that another program appended.
     const record_delimiter = ["\r\n", "\n", "\r"];
     super({ bom: true, relax_column_count: true, raw: true, delimiter, record_delimiter });
     // `parsePiece` handles the error.
