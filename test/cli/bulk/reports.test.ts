@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
@@ -69,6 +69,20 @@ describe("bulk job report", () => {
     assert.match(await report(), /Job,status,"?stopped: .*\r\n[\s\S]*Rows,confirmed by the service,2\r\n/);
     assert.equal((await svc("router jobs resume --last")).exit, 0);
     assert.match(await report(), /Job,status,finished\r\n[\s\S]*Rows,confirmed by the service,4\r\n/);
+  });
+
+  it("fails the command if it cannot be written when the job is finished, like --errors-out", async (t) => {
+    for (const flag of ["--report", "--errors-out"]) {
+      const { svc, cwd } = await createBulkFixture(t, createNumberedIds(2), async () => {
+        await rm(join(cwd, "out"), { recursive: true });
+        return undefined;
+      });
+      await mkdir(join(cwd, "out"));
+      const { exit, stdout, stderr } = await svc(`router map-clients rows.txt --cluster eu-1 ${flag} out/r.csv`);
+      assert.deepEqual([exit, stdout], [1, "Mapped 2 client ids to eu-1\n"], stderr);
+      assert.match(stderr, /\nerror: Failed to write .*r\.csv: .*\n {2}The (job is finished\.|rows are in) /);
+      assert.equal(JSON.parse((await svc("router jobs show --last --json")).stdout).status, "done");
+    }
   });
 
   it("replaces only a report and supports two formats", async (t) => {

@@ -66,13 +66,22 @@ export async function performJob(
     throw stopError;
   } finally {
     await job?.close();
+    // If the job stopped, its error is thrown, and errors here are only reported.
+    const explainFailure = (code: string, hint: string) => (cause: Error) => {
+      if (stopReason !== undefined) return output.warn(`warning: ${cause.message}`);
+      throw new CommandFailedError("failed", code, cause.message, { hint, cause });
+    };
+    const { errors_out: errorsOut, report } = record;
     try {
-      await copyErrorRows(folder, record, stopReason !== undefined, context);
-      if (record.report !== null && job && !isDiscarded) {
+      if (report !== null && job && !isDiscarded) {
         const end = { ...job.counts, distinct, stoppedBecause: stopReason };
-        await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
-          output.warn(`warning: ${cause.message}`),
-        );
+        const hint = `The job is finished. See svc router jobs show ${record.id}`;
+        await writeReport(report, folder, record, end, context).catch(explainFailure("report", hint));
+      }
+      if (errorsOut !== null) {
+        const hint = `The rows are in ${getResultsPath(folder)}.`;
+        const rows = readErrorRows(folder);
+        await writeOutput(host, errorsOut, rows, 0o600).catch(explainFailure("errors_out", hint));
       }
     } finally {
       await lock.release();
@@ -117,23 +126,6 @@ function addNextCommand(error: unknown, { id, resume: next }: JobRecord, doneRow
     });
   }
   return error;
-}
-
-/** If the job stopped, its error is thrown. Errors during the copy are reported as well. */
-async function copyErrorRows(
-  folder: string,
-  { errors_out: path }: JobRecord,
-  isStopped: boolean,
-  { host, output }: Context,
-): Promise<void> {
-  if (path === null) return;
-  await writeOutput(host, path, readErrorRows(folder), 0o600).catch(async (cause: Error) => {
-    if (isStopped) return output.warn(`warning: ${cause.message}`);
-    throw new CommandFailedError("failed", "errors_out", cause.message, {
-      hint: `The rows are in ${getResultsPath(folder)}.`,
-      cause,
-    });
-  });
 }
 
 /** Prints the results for `--json`, or the last lines. Counts cover all runs of the job. */
