@@ -85,6 +85,17 @@ describe("bulk job report", () => {
     }
   });
 
+  it("writes the rejected rows although the report cannot be written", async (t) => {
+    const { svc, cwd } = await createBulkFixture(t, createNumberedIds(2), async () => {
+      await rm(join(cwd, "out"), { recursive: true });
+      return undefined;
+    });
+    await mkdir(join(cwd, "out"));
+    const files = "--report out/r.csv --errors-out errors.csv";
+    assert.equal((await svc(`router map-clients rows.txt --cluster eu-1 ${files}`)).exit, 1);
+    assert.match(await readFile(join(cwd, "errors.csv"), "utf8"), /^row,/);
+  });
+
   it("replaces only a report and supports two formats", async (t) => {
     const { svc, cwd, listRequests } = await createBulkFixture(t, createNumberedIds(1));
     await writeFile(join(cwd, "mine.csv"), "mine\n");

@@ -73,15 +73,19 @@ export async function performJob(
     };
     const { errors_out: errorsOut, report } = record;
     try {
-      if (report !== null && job && !isDiscarded) {
-        const end = { ...job.counts, distinct, stoppedBecause: stopReason };
-        const hint = `The job is finished. See svc router jobs show ${record.id}`;
-        await writeReport(report, folder, record, end, context).catch(explainFailure("report", hint));
-      }
-      if (errorsOut !== null) {
-        const hint = `The rows are in ${getResultsPath(folder)}.`;
-        const rows = readErrorRows(folder);
-        await writeOutput(host, errorsOut, rows, 0o600).catch(explainFailure("errors_out", hint));
+      // A failure of one file does not prevent the other.
+      try {
+        if (report !== null && job && !isDiscarded) {
+          const end = { ...job.counts, distinct, stoppedBecause: stopReason };
+          const hint = `The job is finished. See svc router jobs show ${record.id}`;
+          await writeReport(report, folder, record, end, context).catch(explainFailure("report", hint));
+        }
+      } finally {
+        if (errorsOut !== null) {
+          const hint = `The rows are in ${getResultsPath(folder)}.`;
+          const rows = readErrorRows(folder);
+          await writeOutput(host, errorsOut, rows, 0o600).catch(explainFailure("errors_out", hint));
+        }
       }
     } finally {
       await lock.release();
