@@ -25,7 +25,8 @@ public class Receiver {
         boolean isGenuine = given != null && MessageDigest.isEqual(expected.getBytes("UTF-8"), given.getBytes("UTF-8"));
         if (isGenuine && seen.add(expected)) {
           // Store first, respond then, and do the work afterwards. A real receiver stores the ID, too.
-          Files.write(Path.of("events.jsonl"), body, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+          byte[] line = (new String(body, "UTF-8").replace("\n", " ") + "\n").getBytes("UTF-8");
+          Files.write(Path.of("events.jsonl"), line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
         }
         exchange.sendResponseHeaders(isGenuine ? 204 : 401, -1);
       } catch (java.security.GeneralSecurityException error) {
