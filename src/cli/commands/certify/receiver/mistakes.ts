@@ -185,6 +185,10 @@ export const receiverMistakes = lookupTable<Mistake>({
     title: "A repeated event is processed again",
     fix: "Store a dedupe key with each event, such as the SHA-256 of its body, in the same transaction. Skip an event whose key is known.",
   },
+  "dedupe-race": {
+    title: "Two copies of an event that arrive together are both processed",
+    fix: "Look up and store the dedupe key in one step, such as an INSERT with a unique key, in the same transaction as the work.",
+  },
   "dedupe-too-wide": {
     title: "A second event of a contract may be taken for a repetition",
     fix: "Use the SHA-256 of the body as the dedupe key, not the ID of the contract. If --probe prints only contracts, let it print their events.",
@@ -220,6 +224,10 @@ export const receiverMistakes = lookupTable<Mistake>({
   parallel: {
     title: "Events that arrive together are rejected",
     fix: "Queue events instead of rejecting them, and look for locks that are held during a request.",
+  },
+  "lost-update": {
+    title: "Some of the accepted events that arrive together are not stored",
+    fix: "Do not read data, change it and write it back without a lock or a transaction. Insert a row for each event, or change the data one event at a time.",
   },
   interrupted: {
     title: "A broken connection stops the receiver, or causes it to reject the event later",

@@ -129,10 +129,10 @@ async function runProbe(command: string, { host, env, signal }: ProbeOptions): P
 /** Events of a repeated check have other numbers. */
 const repeatedEventOffset = 50;
 
-type RunProbeCheck = (probe: ReceiverProbe, context: CheckContext) => Promise<CheckFinding>;
+export type RunProbeCheck = (probe: ReceiverProbe, context: CheckContext) => Promise<CheckFinding>;
 
 /** Creates a check that runs only with --probe. */
-const createProbeCheck = (
+export const createProbeCheck = (
   declaration: Pick<ReceiverCheck, "id" | "summary" | "reason" | "mistake">,
   check: RunProbeCheck,
 ): ReceiverCheck => ({
@@ -145,7 +145,7 @@ const createProbeCheck = (
  * Repeats a check that fails, with longer waits. The output can show the late effect of another event, so only a
  * failure that occurs twice is certain.
  */
-const confirmFailure =
+export const confirmFailure =
   (check: RunProbeCheck): RunProbeCheck =>
   async (probe, context) => {
     const finding = await check(probe, context);

@@ -8,6 +8,7 @@ import {
   type ReceiverExchange,
   type ReceiverProbe,
 } from "./check.ts";
+import { concurrencyChecks } from "./concurrency-checks.ts";
 import type { EventOptions } from "./delivery.ts";
 import type { CertificationEmulator } from "./emulation.ts";
 import { genuineCheck, responseTimeCheck, sequenceChecks, variantChecks } from "./event-checks.ts";
@@ -25,6 +26,7 @@ export const allReceiverChecks: readonly ReceiverCheck[] = [
   ...signatureChecks,
   ...sequenceChecks,
   ...probeChecks,
+  ...concurrencyChecks,
 ];
 
 export interface ReceiverCheckResult extends CheckFinding {

@@ -1,0 +1,115 @@
+import { type CheckContext, describeResponse, failed, notChecked, passed, type ReceiverProbe } from "./check.ts";
+import { confirmFailure, createProbeCheck, type RunProbeCheck } from "./probe.ts";
+import { isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
+
+/** Pairs of copies. A race can go well, so one pair proves little. */
+const pairCount = 10;
+const slowPairCount = 2;
+const burstCount = 3;
+const burstSize = 10;
+
+/** The only number of a line, or the number of lines. */
+function countEntries(output: string): number {
+  const text = output.trim();
+  const lines = text === "" ? [] : text.split("\n");
+  const numbers = text.match(/\d+/g) ?? [];
+  return lines.length === 1 && numbers.length === 1 ? Number(numbers[0]) : lines.length;
+}
+
+/**
+ * Sends new events, and returns by how much the count grows. Waits until it has grown by `expected`, as long as the
+ * output changes, because a receiver can store events late and one by one.
+ */
+async function measureGrowth(probe: ReceiverProbe, send: () => Promise<unknown>, expected = 0): Promise<number> {
+  const before = await probe.readSettled();
+  const growthOf = (output: string) => countEntries(output) - countEntries(before);
+  await send();
+  let output = (await probe.readChanged(before)) ?? before;
+  for (let left = 2 * expected; left > 0 && growthOf(output) < expected; left -= 1) {
+    const next = await probe.readChanged(output);
+    if (next === undefined) break;
+    output = next;
+  }
+  return growthOf((await probe.staysSame(output)) ? output : await probe.readSettled());
+}
+
+const unmeasurable = notChecked("the output does not grow by the same number of lines, or the same amount, per event");
+
+/** Sends the deliveries of each group at once, and returns the responses and the growth of the count. */
+async function measureGroups(
+  probe: ReceiverProbe,
+  { send }: CheckContext,
+  groups: readonly (readonly RawDelivery[])[],
+  expected: number,
+) {
+  const responses: ReceiverResponse[][] = [];
+  const sendAll = async () => {
+    for (const group of groups) responses.push(await Promise.all(group.map(send)));
+  };
+  return { actual: await measureGrowth(probe, sendAll, expected), responses };
+}
+
+const sendCopies: RunProbeCheck = async (probe, context) => {
+  const { createGenuine, send, pace } = context;
+  const first = createGenuine();
+  const growth = await measureGrowth(probe, () => send(first));
+  if (growth <= 0) return unmeasurable;
+  const settledOutput = await probe.readSettled();
+  await send(first);
+  if (!(await probe.staysSame(settledOutput))) return notChecked("a copy that is sent later also changes the output");
+  // An output that counts contracts does not grow, and the last ID of a database can skip a number after a copy.
+  const second = createGenuine({ status: "EXECUTED", laterSeconds: 60 });
+  if ((await measureGrowth(probe, () => send(second))) !== growth) return unmeasurable;
+
+  const count = pace.isSlow ? slowPairCount : pairCount;
+  const deliveries = Array.from({ length: count }, (_, i) => createGenuine({}, i + 1));
+  const pairs = deliveries.map((delivery) => [delivery, delivery]);
+  const expected = count * growth;
+  const { actual, responses } = await measureGroups(probe, context, pairs, expected);
+  const unaccepted = responses.find((pair) => !pair.some(isAccepted));
+  if (unaccepted) return notChecked(describeResponse(unaccepted[0]!));
+  const detail = `${count} events, each sent twice at once, change the count by ${actual}`;
+  if (actual > expected) return failed(`${detail} instead of ${expected}`);
+  return actual === expected ? passed(detail) : notChecked(`${detail} instead of ${expected}`);
+};
+
+const sendBursts: RunProbeCheck = async (probe, context) => {
+  const { createGenuine, send, pace } = context;
+  if (pace.isSlow) return notChecked("the receiver is too slow for this check");
+  // The number of the second event is lower, because an output such as the last ID must not pass for a count.
+  const growth = await measureGrowth(probe, () => send(createGenuine({}, 1)));
+  if (growth <= 0 || (await measureGrowth(probe, () => send(createGenuine()))) !== growth) return unmeasurable;
+
+  const groups = Array.from({ length: burstCount }, (_, i) =>
+    Array.from({ length: burstSize }, (_, j) => createGenuine({}, 2 + i * burstSize + j)),
+  );
+  const expected = burstCount * burstSize * growth;
+  const { actual, responses } = await measureGroups(probe, context, groups, expected);
+  const unaccepted = responses.flat().find((response) => !isAccepted(response));
+  if (unaccepted) return notChecked(describeResponse(unaccepted));
+  const detail = `${burstCount} times ${burstSize} accepted events change the count by ${actual}`;
+  if (actual < expected) return failed(`${detail} instead of ${expected}`);
+  return actual === expected ? passed(detail) : notChecked(`${detail} instead of ${expected}`);
+};
+
+/** Checks of events that arrive together. They need an output that counts events. */
+export const concurrencyChecks = [
+  createProbeCheck(
+    {
+      id: "duplicate.at-once",
+      summary: "Processes an event once if two copies arrive together",
+      reason: "A retry can arrive while an attempt that timed out is still being processed",
+      mistake: "dedupe-race",
+    },
+    confirmFailure(sendCopies),
+  ),
+  createProbeCheck(
+    {
+      id: "parallel.stored",
+      summary: "Stores each of several events that arrive together",
+      reason: "After a 2xx the service never sends the event again",
+      mistake: "lost-update",
+    },
+    confirmFailure(sendBursts),
+  ),
+];
