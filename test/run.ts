@@ -36,6 +36,7 @@ const slow = [
   "cli/mcp/server",
   "cli/webhooks/certify",
   "cli/webhooks/certify-command",
+  "cli/webhooks/certify-concurrency",
   "cli/webhooks/certify-probe",
   "emulator/compose/one-writer",
   "emulator/kill",
