@@ -21,6 +21,17 @@ function recordEventStreams(page: Tab): { readonly requests: string[] } {
 /** The text of the focused element. */
 const getFocusedText = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
 
+/** Records from now on whether the page claims that the emulator does not respond, or blocks a button for that. */
+async function recordClaims(page: Tab): Promise<() => Promise<readonly string[]>> {
+  await page.evaluate(`
+    claims = [];
+    new MutationObserver(() => {
+      if (/does not respond|Start it again/.test(document.body.innerHTML)) claims.push(document.body.innerText);
+      if (document.querySelector(".act[aria-disabled=true]")) claims.push("blocked button");
+    }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });`);
+  return () => page.evaluate("claims");
+}
+
 describe("live updates of the console", { skip }, () => {
   it("shares one stream between seven tabs and survives the closing of its tab", async (t) => {
     const page = await tab(t);
@@ -112,6 +123,43 @@ describe("live updates of the console", { skip }, () => {
     assert.equal(await page.getByText("Start it again").count(), 0);
   });
 
+  it("claims that the emulator does not respond only after a reconnect failed or hung", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    const between = await startRelay(t, emulator.routerUrl);
+    const cutOnce = () => {
+      between.cut();
+      between.lead(emulator.routerUrl);
+    };
+    await page.goto((await createConsoleAddress(emulator)).replace(emulator.routerUrl, between.url));
+    await page.getByRole("region", { name: "Virtual time" }).getByText("2031-01-02").waitFor();
+    await page.getByRole("region", { name: "Webhook 1: Hooks" }).getByRole("toolbar").waitFor();
+    const readClaims = await recordClaims(page);
+    const reconnect = page.waitForResponse(/_emulator\/events\?after=/);
+    cutOnce();
+    await reconnect;
+    // The request of a view fails once, which is no more than a cut.
+    await page.route(/_emulator\/contracts\?/, (route) => route.abort(), { times: 1 });
+    await page.getByRole("link", { name: "Contracts", exact: true }).click();
+    await page.getByRole("link", { name: /^T-1/ }).waitFor();
+    await createDraftContract(emulator.api);
+    await page.getByRole("link", { name: /^T-2/ }).waitFor();
+    assert.deepEqual(await readClaims(), []);
+
+    let release = () => {};
+    await page.route(/_emulator\/events/, (route) => {
+      release = () => void route.continue();
+    });
+    cutOnce();
+    const foot = page.getByRole("contentinfo");
+    await foot.getByText("Reconnecting…").waitFor();
+    assert.deepEqual(await readClaims(), []);
+    await foot.getByText("The emulator does not respond. Retrying…").waitFor();
+    release();
+    await page.getByText("does not respond").waitFor({ state: "detached" });
+    await page.unroute(/_emulator\/events/);
+  });
+
   it("disables all buttons while the emulator does not respond", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);
@@ -144,10 +192,12 @@ describe("live updates of the console", { skip }, () => {
     await openConsole(page, emulator);
     const foot = page.getByRole("contentinfo");
     const advance = "**/clock/advance";
+    const readClaims = await recordClaims(page);
     await page.route(advance, (route) => route.abort());
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
     await foot.getByText("The emulator responds again. Check whether the last action took effect").waitFor();
     assert.equal(await foot.getByText(/does not answer|Start it again|clock advance/).count(), 0);
+    assert.deepEqual(await readClaims(), []);
     await page.unroute(advance);
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
     await foot.getByText("Now 03:09:05").waitFor();

@@ -12,7 +12,8 @@ import {
 import { CallError } from "./problem.ts";
 import { forgetSession, getSessionHeaders } from "./session.ts";
 
-export type Connection = "connecting" | "live" | "lost";
+/** `lost` means that a connection failed or was not opened in time. */
+export type Connection = "connecting" | "live" | "reconnecting" | "lost";
 
 /** Whether the view follows the emulator. */
 export const connection = signal<Connection>("connecting");
@@ -73,8 +74,8 @@ async function read(response: Response): Promise<unknown> {
   }
 }
 
-/** How long a response may take before the page says that it is slow. */
-const patienceMs = 5_000;
+/** How long a response may take before the page reports it. */
+export const patienceMs = 5_000;
 
 const pendingLate = signal(0);
 

@@ -134,8 +134,9 @@ function Foot() {
       <div role="status" class="outcome">
         {now === "lost" && <ConnectionLost />}
         {now === "connecting" && <State tone="warn">Connecting…</State>}
+        {now === "reconnecting" && <State tone="warn">Reconnecting…</State>}
         {now === "live" && isSlow.value && <State tone="warn">The emulator is responding slowly</State>}
-        {now !== "lost" && last && <LastAction {...last} />}
+        {now !== "lost" && last && !last.problem?.isUnreachable && <LastAction {...last} />}
       </div>
       {now === "lost" ? null : last ? (
         last.command && <Command text={last.command} />

@@ -1,5 +1,5 @@
 import { systemWallClock } from "../../base/clock.ts";
-import { type Connection, connection, failedCallCount } from "../api/call.ts";
+import { type Connection, connection, failedCallCount, patienceMs } from "../api/call.ts";
 import { session } from "../api/session.ts";
 import { readAll } from "../state/act.ts";
 import { setClock } from "../state/clock.ts";
@@ -48,7 +48,7 @@ export function followEmulator(): void {
   let before = connection.value;
   connection.subscribe((now) => {
     // Requests sent in the meantime have no response.
-    if (now === "live" && before === "lost") readAll();
+    if (now === "live" && before !== "connecting") readAll();
     before = now;
   });
   // When this tab is closed, the lock passes to the next one. A page on another machine may have no locks.
@@ -77,8 +77,13 @@ async function followAsLeader(): Promise<never> {
   for (let failures = 0; ; failures += 1) {
     await waitForSignIn();
     onward = new AbortController();
+    const opened = new AbortController();
+    void systemWallClock.sleep(patienceMs, opened.signal).then(() => {
+      if (!opened.signal.aborted) setConnection("lost");
+    });
     try {
       for await (const events of streamEvents(after, onward.signal)) {
+        opened.abort();
         failures = 0;
         setConnection("live");
         if (events.length === 0) continue;
@@ -88,7 +93,9 @@ async function followAsLeader(): Promise<never> {
     } catch {
       // The reason is unknown. The page only shows that it reconnects.
     }
-    setConnection("lost");
+    opened.abort();
+    // A proxy may cut a stream of an emulator that still responds.
+    setConnection(connection.value === "live" ? "reconnecting" : "lost");
     onward = new AbortController();
     await systemWallClock.sleep(delaysMs[Math.min(failures, delaysMs.length - 1)]!, onward.signal);
   }

@@ -103,8 +103,8 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
         value.value = found;
         problem.value = undefined;
       } catch (error) {
-        // The last value stays while there is no response, which the foot of the page shows.
-        if (value.value === undefined || !(error as CallError).isUnreachable) problem.value = error as CallError;
+        // The foot of the page shows whether the emulator responds. After a reconnection, all is read again.
+        if (!(error as CallError).isUnreachable) problem.value = error as CallError;
       }
     } while (isStale && !isEnded);
     isUnderWay = false;
