@@ -184,6 +184,7 @@ describe("user journeys in the console", { skip }, () => {
     const { emulator, hooks } = await startFailingWebhookStory(t);
     await openConsole(page, emulator, "#/deliveries/1");
     await page.getByText("signature matches").waitFor();
+    await page.getByText("computed in this page with the key of workspace Northwind Legal:").waitFor();
     const [first] = hooks.received;
     const sentBody = await page.getByRole("region", { name: "Body (the same bytes in every attempt" }).textContent();
     assert.equal(sentBody, first!.body.toString());

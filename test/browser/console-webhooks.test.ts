@@ -82,6 +82,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     for (const heading of ["Contract", "Name", "Cluster, workspace", "Status", "Last change"]) {
       await page.getByText(heading, { exact: true }).waitFor();
     }
+    await rows.getByText("Northwind Legal").waitFor();
     await page.getByLabel("Workspace").selectOption("Fabrikam Sales");
     await page.getByRole("heading", { name: "No contracts in this workspace" }).waitFor();
     await page.getByRole("link", { name: "Deliveries" }).click();

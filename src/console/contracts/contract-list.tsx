@@ -4,7 +4,7 @@ import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
 import { getTone, revealInvisible } from "../parts/names.ts";
 import { TruncationNote, WindowedRows } from "../parts/rows.tsx";
-import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
+import { isInWorkspace, useWorkspaceNames, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 
 import { useLoaded } from "../state/act.ts";
 import { buildHref, replaceTrace } from "../state/route.ts";
@@ -16,6 +16,7 @@ export function ContractList() {
   const { value, problem } = useLoaded("contracts", ["contracts"], () =>
     callOperation("emulator-contracts.list", { query: { limit: maxShown } }),
   );
+  const nameWorkspace = useWorkspaceNames();
   const page = value.value;
   const rows = page?.items.filter(({ workspace_id }) => isInWorkspace(workspace_id)) ?? [];
   return (
@@ -50,8 +51,8 @@ export function ContractList() {
                 <span class="title as-is" title={revealInvisible(row.contract_name)}>
                   <Name>{row.contract_name}</Name>
                 </span>
-                <span class="muted sub">
-                  {row.cluster_id} · workspace {row.workspace_id}
+                <span class="muted sub" title={revealInvisible(nameWorkspace(row.workspace_id))}>
+                  {row.cluster_id} · <Name>{nameWorkspace(row.workspace_id)}</Name>
                 </span>
               </span>
               <span class="end">

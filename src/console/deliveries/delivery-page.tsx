@@ -18,6 +18,7 @@ import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Facts, Head, Missing } from "../parts/messages.tsx";
 import { getStatusTone, splitInvisible } from "../parts/names.ts";
 import { Steps } from "../parts/rows.tsx";
+import { useWorkspaces } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { findWebhook, healthByWebhook, isToBeSkipped } from "../state/deliveries.ts";
 import { buildHref, replaceTrace } from "../state/route.ts";
@@ -189,13 +190,13 @@ function Attempts(delivery: FullDelivery) {
 
 /** Signs the bytes in the browser, with the key of the workspace, and compares the result with the header. */
 function SignatureCheck({ delivery }: { readonly delivery: FullDelivery }) {
-  const { request_body: body, request_headers: headers, workspace_id: workspace, attempts } = delivery;
+  const { request_body: body, request_headers: headers, workspace_id: workspaceId, attempts } = delivery;
   // The signature before any fault changes it.
   const signature = getSignature(headers);
-  const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
   const computed = useSignal<string | undefined>(undefined);
   const bytes = new TextEncoder().encode(body);
-  const key = value.value?.find(({ id }) => id === workspace)?.hmac_key;
+  const workspace = useWorkspaces().value?.find(({ id }) => id === workspaceId);
+  const key = workspace?.hmac_key;
   useEffect(() => {
     if (key === undefined || getSigningProblem() || !canReadSecrets.value) return;
     void computeSignature(key, new TextEncoder().encode(body)).then((text) => {
@@ -225,7 +226,7 @@ function SignatureCheck({ delivery }: { readonly delivery: FullDelivery }) {
       {alterations}
       <p class="muted">
         {getAlgorithmName()} of {pluralize(bytes.length, "byte")}, computed in this page with the key of workspace{" "}
-        {workspace}:
+        <Name>{workspace?.name ?? String(workspaceId)}</Name>:
       </p>
       <code class="hash">{computed.value}</code>
     </div>

@@ -8,10 +8,18 @@ export function isInWorkspace(id: number | null): boolean {
   return selectedId === null || String(id) === selectedId;
 }
 
+export const useWorkspaces = () =>
+  useLoaded("workspaces", ["contracts"], () => callOperation("emulator.workspaces")).value;
+
+/** Returns a function that names a workspace, by its ID as long as its name is unknown. */
+export function useWorkspaceNames(): (id: number | null | undefined) => string {
+  const all = useWorkspaces().value;
+  return (id) => all?.find((one) => one.id === id)?.name ?? String(id ?? "–");
+}
+
 /** Limits a list to one workspace. Hidden if there is only one. */
 export function WorkspaceFilter() {
-  const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
-  const all = value.value ?? [];
+  const all = useWorkspaces().value ?? [];
   if (all.length < 2) return null;
   return (
     <select

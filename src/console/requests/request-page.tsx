@@ -5,6 +5,7 @@ import { Command } from "../parts/copy.tsx";
 import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
 import { getStatusTone, revealInvisible } from "../parts/names.ts";
+import { useWorkspaceNames } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { findRequest, type Request } from "../state/requests.ts";
 import { replaceTrace } from "../state/route.ts";
@@ -12,7 +13,7 @@ import { replaceTrace } from "../state/route.ts";
 /** Shows one request: its operation, its problems, and a button to repeat it. */
 export function RequestPage({ id }: { readonly id: string }) {
   const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
-  const { value: workspaces } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
+  const nameWorkspace = useWorkspaceNames();
   const { value, problem } = useLoaded(id, ["requests"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id))
       throw new CallError(404, "no-such-request", "Invalid request ID.", "Request IDs are numbers.");
@@ -36,8 +37,6 @@ export function RequestPage({ id }: { readonly id: string }) {
     );
   }
   const { method, target, status, operation, nearest, failure, caller, findings, listener, headers } = request;
-  const { workspace_id: workspaceId } = request;
-  const workspace = workspaces.value?.find((one) => one.id === workspaceId)?.name ?? String(workspaceId ?? "–");
   const base = clusters.value?.find((cluster) => cluster.id === listener)?.url ?? location.origin;
   return (
     <>
@@ -81,7 +80,7 @@ export function RequestPage({ id }: { readonly id: string }) {
           ["Listener", listener],
           ["Service", request.service],
           ["Operation", operation ?? "–"],
-          ["Workspace", <Name key="workspace">{workspace}</Name>],
+          ["Workspace", <Name key="workspace">{nameWorkspace(request.workspace_id)}</Name>],
           ...Object.entries(headers).map(
             ([name, value]) =>
               [
