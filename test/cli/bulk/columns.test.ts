@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
@@ -27,6 +27,24 @@ describe("--column", () => {
     assert.match(guessed.stderr, /--input-format ndjson/);
     const result = await svc("router map-clients - --column id --cluster eu-1 --input-format ndjson", { stdin });
     assert.deepEqual([result.exit, listRequests()], [0, [["c-1"]]], result.stderr);
+  });
+
+  it("selects one of several columns with the same name by its number", async (t) => {
+    const { svc, cwd, listRequests } = await createBulkFixture(t, []);
+    for (const name of ["people.csv", "people.tsv"]) {
+      const cell = name.endsWith("csv") ? "," : "\t";
+      await writeFile(join(cwd, name), `client_id${cell}client_id\nc-1${cell}c-2\n`);
+      const byName = await svc(`router map-clients ${name} --column client_id --cluster eu-1`);
+      assert.equal(byName.exit, 2);
+      assert.match(
+        byName.stderr,
+        /Columns 1 and 2 have the same name.*\n {2}Select one by its number\.\n.*--column 1 /,
+      );
+      for (const number of [1, 2]) {
+        const { exit, stderr } = await svc(`router map-clients ${name} --column ${number} --cluster eu-1`);
+        assert.deepEqual([exit, listRequests().at(-1)], [0, [`c-${number}`]], stderr);
+      }
+    }
   });
 
   it("rejects plain lines, which have no columns", async (t) => {

@@ -168,7 +168,11 @@ async function* readTable(
       const missing = texts.indexOf("");
       if (missing < 0) {
         const text = texts.join(" ");
-        rows.push({ number, text, problem: isFirst ? findHeadingProblem(text) : undefined });
+        const problem = isFirst ? findHeadingProblem(text) : undefined;
+        // Only a number can select a column whose name is not unique.
+        if (problem !== undefined && isNumbered && record.filter((cell) => decode(cell).trim() === text).length > 1)
+          continue;
+        rows.push({ number, text, problem });
         continue;
       }
       // A row of empty cells is not a blank line, even if only blanks separate them.
