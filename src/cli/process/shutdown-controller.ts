@@ -90,9 +90,13 @@ export class ShutdownController {
     else begin();
   }
 
-  /** Registers a handler for a second signal, or for a stopped run that does not end in time. */
-  onForcedExit(act: () => void): void {
+  /**
+   * Registers a handler for a second signal, or for a stopped run that does not end in time. Returns a function that
+   * removes it.
+   */
+  onForcedExit(act: () => void): () => void {
     this.#forcedExitHandlers.add(act);
+    return () => void this.#forcedExitHandlers.delete(act);
   }
 
   /**

@@ -132,7 +132,7 @@ describe("killed bulk job", () => {
     const killed = await waitForExit(start("router", "jobs", "show", "--last", "--json=status,stopped_because"));
     assert.deepEqual(JSON.parse(killed.stdout), {
       status: "interrupted",
-      stopped_because: "The process was killed, or the machine went down.",
+      stopped_because: "The process ended without recording why.",
     });
     const resumeResult = await waitForExit(start("router", "jobs", "resume", "--last"));
     assert.deepEqual([resumeResult.exit, (await mapped()).length], [0, 10_000]);

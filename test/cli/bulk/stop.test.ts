@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 import type { RunOptions } from "../../support/cli/run-cli.ts";
 
@@ -48,6 +49,25 @@ describe("stopped bulk job", () => {
     const { exit: end, stdout } = await svc("router jobs resume --last");
     assert.deepEqual([end, stdout], [0, "Mapped 9 client ids to eu-1\n"]);
     assert.deepEqual(listRequests().flat().sort(), createNumberedIds(9));
+  });
+
+  it("prints how to continue at a second Ctrl-C", async (t) => {
+    const keys = createSignalSender();
+    const hint = /^job_\w+ stopped\. Resume it with: svc router jobs resume job_\w+$/gm;
+    let stderr = "";
+    const { svc } = await createBulkFixture(t, createNumberedIds(2), async () => {
+      keys.send("SIGINT");
+      assert.throws(() => keys.send("SIGINT"), /SIGINT forces the end/);
+      await setImmediate();
+      assert.equal(stderr.match(hint)?.length, 1, stderr);
+      return undefined;
+    });
+    const onError = (text: string) => {
+      stderr = text;
+    };
+    const line = "router map-clients rows.txt --batch-size 1 --concurrency 1 --cluster eu-1";
+    const result = await svc(line, { onStart: keys.onStart, onError });
+    assert.equal(result.exit, 130);
   });
 
   it("finishes on Ctrl-C if no row is left to send", async (t) => {

@@ -35,6 +35,8 @@ export async function performJob(
   let isDiscarded = false;
   let stopReason: string | undefined;
   let { distinct } = record.input;
+  const warnStopped = () => output.warn(`${record.id} stopped. Resume it with: ${formatCommandLine(record.resume)}`);
+  const ignoreForcedExit = context.shutdown.onForcedExit(() => void warnStopped());
   try {
     job = await openJob(folder, { wall: host.wall, report: (message) => output.warn(`warning: ${message}`) });
     if (isResumed) await job.note("started");
@@ -47,10 +49,12 @@ export async function performJob(
       throw error;
     });
     await job.note("finished");
+    ignoreForcedExit();
     distinct = result.distinct;
     await showResult(folder, work, record, job, result, context);
     return job.counts.invalid + job.counts.failed > 0 ? "partial" : undefined;
   } catch (error) {
+    ignoreForcedExit();
     stopReason = getMessage(error);
     if (error instanceof UsageError && job?.finished.count === 0) {
       isDiscarded = true;
@@ -62,7 +66,7 @@ export async function performJob(
       const summary = `${record.id} stopped after ${pluralize(doneRows, "row")}`;
       throw new PartialFailureError(stopError, [summary], { next: record.resume, repeatable: true });
     }
-    await output.warn(`${record.id} stopped. Resume it with: ${formatCommandLine(record.resume)}`);
+    await warnStopped();
     throw stopError;
   } finally {
     await job?.close();

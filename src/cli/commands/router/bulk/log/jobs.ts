@@ -28,8 +28,8 @@ const JobRecord = JobPlan.extend({
 });
 export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
 
-/** The process records any other exit. */
-const killedReason = "The process was killed, or the machine went down.";
+/** It was killed, the machine went down, or the log could not be written. */
+const unrecordedReason = "The process ended without recording why.";
 
 const idCharacters = "0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -108,7 +108,7 @@ async function readStoredJob(folder: string, host: Host) {
   const isRunning = await isLocked(getLockPath(folder), host, file.path);
   const endStatus = invalid + failed > 0 ? "partial" : "done";
   const status = last?.event === "finished" ? endStatus : isRunning ? "running" : "interrupted";
-  const reason = status === "interrupted" && last?.event === "started" ? killedReason : last?.reason;
+  const reason = status === "interrupted" && last?.event === "started" ? unrecordedReason : last?.reason;
   const at = last?.at ?? record.created_at;
   return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved } as const;
 }
