@@ -54,6 +54,22 @@ describe("input with invalid UTF-8", () => {
     assert.match(stderr, /Row 1 is not UTF-8\n {2}Convert it to UTF-8\. From UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
   });
 
+  for (const encoding of ["UTF-16LE", "UTF-16BE"]) {
+    it(`reports ${encoding} if the input has no byte order mark`, async (t) => {
+      const { svc, cwd, listRequests } = await createBulkFixture(t, []);
+      for (const text of ["name,id\r\nAda,c-1\r\n", "name,id\nZoë,c-1\n"]) {
+        const bytes = Buffer.from(text, "utf16le");
+        await writeFile(join(cwd, "rows.csv"), encoding === "UTF-16BE" ? bytes.swap16() : bytes);
+        for (const flags of ["", "--column id", "--input-format lines"]) {
+          const { exit, stderr } = await svc(`router map-clients rows.csv ${flags} --cluster eu-1 --quiet`);
+          const remedy = `Convert it to UTF-8. From ${encoding}: iconv -f ${encoding} -t UTF-8 FILE`;
+          assert.deepEqual([exit, stderr], [2, `error: Row 1 is not UTF-8\n  ${remedy}\n`]);
+        }
+      }
+      assert.deepEqual(listRequests(), []);
+    });
+  }
+
   it("stops the job late in a pipe and resumes it after conversion", async (t) => {
     const { svc, listRequests } = await createBulkFixture(t, []);
     const run = "router map-clients - --batch-size 2 --concurrency 1 --cluster eu-1 --quiet";

@@ -121,17 +121,27 @@ async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arr
  * Decoding it anyway would merge different identifiers, whose hashes would match no user.
  */
 export async function* readTextLines(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  let isUtf16: boolean | undefined;
+  let encoding: string | undefined;
   for await (const lines of splitAtLineEnds(unzip(input))) {
-    isUtf16 ??= ["fffe", "feff"].includes(lines.toString("hex", 0, 2));
-    if (!isUtf8(lines)) {
+    encoding ??= guessOtherEncoding(lines);
+    const isUtf16 = encoding !== defaultOtherEncoding;
+    if (isUtf16 || !isUtf8(lines)) {
       const validLines = getLinesBeforeError(lines);
-      if (validLines.byteLength > 0) yield validLines;
-      // Without a byte order mark, this is the most common other encoding.
-      throw new InvalidUtf8Error(isUtf16 ? "UTF-16" : "WINDOWS-1252");
+      if (!isUtf16 && validLines.byteLength > 0) yield validLines;
+      throw new InvalidUtf8Error(encoding);
     }
     yield lines;
   }
+}
+
+const defaultOtherEncoding = "WINDOWS-1252";
+
+/** Guesses the encoding of an input that is not UTF-8. Without a byte order mark, UTF-16 has a NUL in each letter. */
+function guessOtherEncoding(beginning: Buffer): string {
+  const head = beginning.toString("hex", 0, 4);
+  if (/^(?:fffe|feff)/.test(head)) return "UTF-16";
+  if (/^(?!00)..00(?!00)..00$/.test(head)) return "UTF-16LE";
+  return /^00(?!00)..00(?!00)..$/.test(head) ? "UTF-16BE" : defaultOtherEncoding;
 }
 
 function getLinesBeforeError(bytes: Buffer): Buffer {
