@@ -1,9 +1,10 @@
+import { Readable } from "node:stream";
 import type { ArgumentsOf, CallableOperation, Operation, ResultOf } from "../api/operation.ts";
 import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { formatSuggestion } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { ReadMode } from "./limits.ts";
-import { type PlannedRetry, type RetryRule, withRetries } from "./network-failure.ts";
+import { type PlannedRetry, type RetryRule, retriedStatuses, withRetries } from "./network-failure.ts";
 import type { CallOptions, ClientOptions as PublishedOptions } from "./published.d.ts";
 import { buildRequest, type HttpRequest, type HttpResponse, isIdempotent } from "./request.ts";
 import { type ApiResponse, getReadMode, readResponse, requireValidValue } from "./response.ts";
@@ -107,7 +108,12 @@ export function createClient(options: ClientOptions): Client {
         signal,
       });
       observer.onResponse?.(request, response, wall.monotonicNow() - startedAt);
-      return response;
+      const isWhole = (chooseReadMode?.(response.status) ?? "whole") === "whole";
+      if (!repeatable || !isWhole || retriedStatuses.has(response.status)) return response;
+      // A response that ends too early is a failure of the attempt, like one that never begins.
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of response.body) chunks.push(chunk);
+      return { ...response, body: Readable.from(chunks) };
     };
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
     return withRetries(sendOnce, { ...rule, retries }, pauses, {

@@ -151,7 +151,7 @@ export interface PlannedRetry {
   readonly reason: string;
 }
 
-const retriedStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+export const retriedStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 const firstBackoffMs = 500;
 const maxBackoffMs = 30_000;
 

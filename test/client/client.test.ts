@@ -80,6 +80,17 @@ describe("HTTP client", () => {
     assert.equal(requests(), 9);
   });
 
+  it("retries a truncated response like a closed connection", async () => {
+    const { client, requests } = await serviceThat((_, response) => {
+      response.writeHead(200, { "content-length": 99, connection: "close" }).end('{"d');
+    });
+    await assert.rejects(client.call(checkHealth), NetworkError);
+    assert.equal(requests(), 4);
+    const body = { email_hash_list: ["a"], cluster_id: "eu-1" };
+    await assert.rejects(client.call(mapClusterEmails, { body }), NetworkError);
+    assert.equal(requests(), 5);
+  });
+
   it("retries every request after a 429, with the delay measured by the service's clock", async () => {
     const slept: number[] = [];
     const wall: WallClock = {
