@@ -31,7 +31,7 @@ export const createBulkFlags = (batchSize: number) =>
     createTextFlag(
       "results",
       "WHICH",
-      "Rows to store in the results; all also adds the previous cluster if it can be looked up",
+      "Rows to store in the results; all adds the previous cluster of mapped identifiers, if it can be looked up",
       { choices: ["errors", "all"], default: "errors" },
     ),
     createSwitch("verify", "Look up each identifier after its request; a mismatch counts as failed"),
