@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { describe, it } from "node:test";
+import { cp, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture, createNumberedIds, type ResponseScript } from "../../support/cli/bulk-stage.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import type { RunOptions } from "../../support/cli/run-cli.ts";
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 
 /** An environment that names the router without the control plane of the emulator. */
@@ -85,6 +86,71 @@ describe("undo of moved identifiers", () => {
       assert.deepEqual(owners, { ...restored, ...(isResumed && { "c-5": "eu-1" }) });
     });
   }
+
+  describe("count of moved identifiers", () => {
+    /** A service that moves each identifier once. `respond` can replace the response to a request. */
+    async function createCountingFixture(t: TestContext, respond: ResponseScript) {
+      const moved = new Set<string>();
+      return createBulkFixture(t, createNumberedIds(6), async (call) => {
+        const before = moved.size;
+        for (const id of call.body.client_ids as string[]) moved.add(id);
+        const headers = { "x-svc-moved": String(moved.size - before) };
+        return (await respond(call)) ?? { status: 200, headers };
+      });
+    }
+    const line = "router map-clients rows.txt --cluster eu-1 --batch-size 2 --concurrency 1 --json";
+    const resume = "router jobs resume --last --json";
+
+    it("is omitted if a response was lost", async (t) => {
+      const { svc } = await createCountingFixture(t, ({ number }) => (number === 2 ? { status: 503 } : undefined));
+      assert.equal(JSON.parse((await svc(line)).stdout).moved, null);
+    });
+
+    it("is omitted if the job stopped before a response", async (t) => {
+      const { svc } = await createCountingFixture(t, ({ number }) => (number === 2 ? { status: 503 } : undefined));
+      assert.equal((await svc(`${line} --retries 0`)).exit, 75);
+      assert.equal(JSON.parse((await svc(resume)).stdout).moved, null);
+      const [job] = JSON.parse((await svc("router jobs list --json=rows,moved")).stdout);
+      assert.deepEqual(job, { rows: 6, moved: null });
+    });
+
+    it("is omitted if the process was killed with requests in flight", async (t) => {
+      const fixture = await createCountingFixture(t, async ({ number }) => {
+        const filter = (path: string) => !basename(path).startsWith("lock");
+        if (number === 2)
+          await cp(join(fixture.cwd, "state"), join(fixture.cwd, "killed"), { recursive: true, filter });
+        return undefined;
+      });
+      const { svc, cwd } = fixture;
+      assert.equal(JSON.parse((await svc(line)).stdout).moved, 6);
+      const env = { SVC_STATE_DIR: join(cwd, "killed") };
+      const resumed = JSON.parse((await svc(resume, { env })).stdout);
+      assert.deepEqual([resumed.rows, resumed.moved], [6, null]);
+    });
+
+    it("is complete if the job was stopped between requests", async (t) => {
+      let interrupt = () => {};
+      const { svc } = await createCountingFixture(t, ({ number }) => {
+        if (number === 2) interrupt();
+        return undefined;
+      });
+      const onStart: RunOptions["onStart"] = ({ signal }) => {
+        interrupt = () => signal("SIGINT");
+      };
+      assert.equal((await svc(line, { onStart })).exit, 130);
+      assert.equal(JSON.parse((await svc(resume)).stdout).moved, 6);
+    });
+  });
+
+  it("records previous clusters only of mapped identifiers", async (t) => {
+    const { svc } = await startWithMappedEmails(t);
+    const unmapped = await svc("router unmap-emails - --cluster us-1 --confirm us-1 --results all", { stdin });
+    assert.equal(unmapped.exit, 0, unmapped.stderr);
+    const { stdout } = await svc("router jobs results --last --json=moved_from");
+    assert.deepEqual(JSON.parse(stdout), Array(3).fill({ moved_from: "" }));
+    const help = (await svc("router unmap-emails --help")).stdout.replace(/\s+/g, " ");
+    assert.ok(help.includes("all adds the previous cluster of mapped identifiers, if it can be looked up"), help);
+  });
 
   it("skips identifiers that were mapped again later and runs only once", async (t) => {
     const { svc, listOwners } = await startWithMappedEmails(t);

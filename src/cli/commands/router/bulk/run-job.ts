@@ -159,6 +159,7 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
     const { index, rows, invalid, digest } = batch;
     if (invalid[0] && !skipsInvalid && !isExceeded) throw createInvalidRowError(toShown, invalid[0]);
     const movedFrom = await findPreviousClusters(batch);
+    job.begin(index);
     const { moved, failures, error } = rows.length === 0 ? createResult(0) : await send(index, toValues(rows));
     // An error before the first success is not caused by these rows.
     isAccepted ||= failures.size < rows.length;
@@ -170,8 +171,7 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
         rows: rows.length - failures.size,
         invalid: invalid.length,
         failed: failures.size,
-        // The service does not count identifiers again that an earlier run moved.
-        moved: (job.unfinishedMoves.has(index) && movedFrom ? undefined : moved) ?? movedFrom?.size ?? null,
+        moved: moved ?? movedFrom?.size ?? null,
         ...(digest !== undefined && { digest }),
         ...(unverified > 0 && { unverified }),
       },
@@ -214,7 +214,7 @@ function createRejection(error: ServiceError, from: number, to: number): SendRes
  * Creates a sender of batches. Requests are idempotent, so temporary failures are retried for every method. It throws
  * errors that concern the whole job.
  */
-async function createSender({ record, work }: JobRun, progress: JobProgress, context: Context) {
+async function createSender({ record, work, job }: JobRun, progress: JobProgress, context: Context) {
   // `forceSignal` ends requests in flight, which the resumed job resends. `signal` only ends waits between attempts.
   const { globals, host, signal, forceSignal } = context;
   const { wall } = host;
@@ -242,17 +242,26 @@ async function createSender({ record, work }: JobRun, progress: JobProgress, con
   }
 
   async function call(request: ReturnType<typeof createRequest>, rows: number): Promise<number | null> {
+    let { mayRepeat } = job;
     const attempt = async () => {
       const now = wall.monotonicNow();
       if (now < resumesAt) await wall.sleep(resumesAt - now, signal);
       signal.throwIfAborted();
       return client.exchange(request, { retries: 0, repeatable: true, signal: forceSignal });
     };
-    const response = await withRetries(attempt, globals, wall, { signal, onRetry });
+    const response = await withRetries(attempt, globals, wall, {
+      signal,
+      onRetry(retry) {
+        mayRepeat ||= retry.reason !== "status 429";
+        onRetry(retry);
+      },
+    });
     const parsed = await readResponse(operation, request, response, { repeatable: true });
     requireConfirmed(requireValidValue(parsed), { ...work, cluster: scope.cluster_id!, rows });
+    if (work.action !== "map") return 0;
     const movedHeader = parsed.headers["x-svc-moved"];
-    return movedHeader === undefined && work.action === "map" ? null : Number(movedHeader ?? 0);
+    // The service does not count identifiers again that a request without an outcome moved.
+    return movedHeader === undefined || mayRepeat ? null : Number(movedHeader);
   }
 
   async function sendFrom(from: number, values: readonly string[], key: string): Promise<SendResult> {
