@@ -255,6 +255,20 @@ describe("bulk job with a busy service", () => {
     assert.equal((await svc("router jobs resume --last")).exit, 0);
   });
 
+  it("sends a batch again if its response is lost or incomplete", async (t) => {
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
+      number === 1 ? { status: 200, headers: { "content-length": "99", connection: "close" } } : undefined,
+    );
+    const { wall } = sleepless();
+    const { exit, stdout, stderr } = await svc(`router map-clients rows.txt ${flags}`, { wall });
+    assert.deepEqual([exit, stdout], [0, "Mapped 4 client ids to eu-1\n"], stderr);
+    assert.deepEqual(listRequests(), [
+      ["c0", "c1"],
+      ["c0", "c1"],
+      ["c2", "c3"],
+    ]);
+  });
+
   it("exits with 75 after all retries, also for POST", async (t) => {
     const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
       number > 1 ? { status: 503 } : undefined,
@@ -299,6 +313,30 @@ describe("bulk job with batches too large for the service", () => {
     assert.deepEqual(JSON.parse(results.stdout), [
       { row: 3, input: "c2", status: "failed", code: "http_413", message: "too large", moved_from: "" },
     ]);
+  });
+
+  it("splits a batch if the service rejects some of its rows by their positions", async (t) => {
+    const rejectItems = (items: readonly string[], rejected: (item: string) => boolean) => {
+      const detail = items.flatMap((item, i) =>
+        rejected(item) ? [{ loc: ["body", "client_ids", i], msg: "bad", type: "x" }] : [],
+      );
+      return detail.length > 0 ? { status: 422, body: { detail } } : undefined;
+    };
+    for (const [rejected, failed, requests] of [
+      [(item: string) => item === "c2", ["c2"], 6],
+      [(item: string) => item > "c3", ["c4", "c5", "c6", "c7"], 2],
+    ] as const) {
+      const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(8), ({ body }) =>
+        rejectItems(body.client_ids as string[], rejected),
+      );
+      assert.equal((await svc(four)).exit, 3);
+      const results = await svc("router jobs results --last --json=input,status");
+      assert.deepEqual(
+        JSON.parse(results.stdout),
+        failed.map((input) => ({ input, status: "failed" })),
+      );
+      assert.equal(listRequests().length, requests);
+    }
   });
 
   it("stops if the service accepts no row", async (t) => {

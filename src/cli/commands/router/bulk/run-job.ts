@@ -272,8 +272,11 @@ async function createSender({ record, work, job }: JobRun, progress: JobProgress
         return createResult(await call(request, values.length));
       } catch (error) {
         if (!isRowError(error)) throw error;
-        if (error.status !== 413 || !isDivisible) return createRejection(error, from, from + values.length);
-        tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
+        const isTooLarge = error.status === 413;
+        const rejectedItems = error.problem.fields.filter((field) => /^[\w.]+\.\d+: /.test(field)).length;
+        const hasOtherItems = rejectedItems > 0 && rejectedItems < values.length;
+        if (!isDivisible || !(isTooLarge || hasOtherItems)) return createRejection(error, from, from + values.length);
+        if (isTooLarge) tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
       }
     }
     const half = Math.ceil(values.length / 2);
