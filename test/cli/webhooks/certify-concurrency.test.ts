@@ -101,7 +101,7 @@ const receivers: readonly Row[] = [
 
 describe("svc webhooks certify with events that arrive together", { concurrency: 3 }, () => {
   for (const [receiver, store, [copies, burst], probe = "cat file"] of receivers) {
-    it(`judges a receiver that stores events ${receiver}`, async (t) => {
+    it(`checks a receiver that stores events ${receiver}`, async (t) => {
       const seen = new Set<string>();
       let queue: Promise<void> = Promise.resolve();
       const once = (task: () => Promise<void>) => {
