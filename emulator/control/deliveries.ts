@@ -11,7 +11,7 @@ import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
 import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
-import { addHeartbeats, streamItems } from "../http/event-stream.ts";
+import { streamItems } from "../http/event-stream.ts";
 import { matchesFilter } from "../store/pages.ts";
 import type { RowChange, Store, View } from "../store/port.ts";
 import {
@@ -46,10 +46,7 @@ export const deliveryHandlers = {
 
   "deliveries.watch": ({ query }, context) =>
     streamWhileAllowed(context, (signal) =>
-      addHeartbeats(
-        watchDeliveries(context, streamDeliveryEvents(context.store, context.clock, signal), query),
-        context.wall,
-      ),
+      watchDeliveries(context, streamDeliveryEvents(context.store, context.clock, signal), query),
     ),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {

@@ -8,7 +8,7 @@ import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
-import { addHeartbeats, DroppedEventsNotice, EventBacklog, streamItems } from "../http/event-stream.ts";
+import { DroppedEventsNotice, EventBacklog, streamItems } from "../http/event-stream.ts";
 import { redactBody, redactHeaders, redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import { suggestOperation } from "../http/unmatched-request.ts";
@@ -43,10 +43,7 @@ export const requestHandlers = {
   "requests.watch": async ({ query }, context) => {
     const [isVisible, matchesQuery] = [await createVisibilityFilter(context), createRequestFilter(query)];
     return streamWhileAllowed(context, (signal) =>
-      addHeartbeats(
-        watchRequests(context.requestLog, (entry) => isVisible(entry) && matchesQuery(entry), signal),
-        context.wall,
-      ),
+      watchRequests(context.requestLog, (entry) => isVisible(entry) && matchesQuery(entry), signal),
     );
   },
 

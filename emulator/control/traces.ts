@@ -1,7 +1,7 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import type { Runner } from "../clock/runner.ts";
-import { addHeartbeats, streamItems } from "../http/event-stream.ts";
+import { streamItems } from "../http/event-stream.ts";
 import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { gatherTrace, parseTraceRef, type TraceRef } from "../trace/gather.ts";
@@ -35,9 +35,7 @@ export const traceHandlers = {
     if (!(await readTrace(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // A reset removes the trace.
     const readShownNodes = async () => (await readTrace(store, runner, ref))?.nodes.map(toShownNode) ?? [];
-    return streamWhileAllowed(context, (signal) =>
-      addHeartbeats(watchChanges(store, signal, readShownNodes), context.wall),
-    );
+    return streamWhileAllowed(context, (signal) => watchChanges(store, signal, readShownNodes));
   },
 } satisfies ControlHandlers;
 

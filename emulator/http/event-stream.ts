@@ -23,8 +23,8 @@ function formatFrame(item: unknown): string {
 }
 
 /** Interval of heartbeats. Proxies close connections that are silent for longer. */
-export const heartbeatMs = 15_000;
-export const heartbeat = new EventFrames(":\n\n");
+const heartbeatMs = 15_000;
+const heartbeat = new EventFrames(":\n\n");
 
 /** Adds heartbeats while there are no items. */
 export async function* addHeartbeats<Item>(

@@ -121,6 +121,16 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
   const session = await send("POST", `${at.router}/_emulator/sessions`, { body: { code }, headers: origin });
   assert.equal(session.status, 201, session.text);
 
+  // nginx buffers responses, unless they say otherwise.
+  const events = await request(`${at.router}/_emulator/deliveries/events`, { dispatcher, headers: bearer });
+  const stream = events.body[Symbol.asyncIterator]();
+  t.after(() => stream.return?.());
+  const nextEvent = stream.next();
+  const hook = { title: "Hooks", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
+  assert.equal((await send("POST", `${api}/webhooks/`, { body: hook, headers: key })).status, 201);
+  await send("POST", `${api}/contracts/`, { body: contract(), headers: key });
+  assert.match(String((await nextEvent).value), /"activity":"CONTRACT_CREATED"/);
+
   await send("GET", `${at.router}/somewhere`, { headers: key });
   const inbox = (await emulator.control("GET", "clusters/eu-1/inbox")).body as {
     items: { headers: [string, string][] }[];

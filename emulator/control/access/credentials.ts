@@ -6,8 +6,9 @@ import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import { type ControlTokens, controlTokens, findCookie, localToken } from "../../domain/control-tokens.ts";
 import { type Workspace, workspaces } from "../../domain/workspaces.ts";
+import { addHeartbeats } from "../../http/event-stream.ts";
 import type { Authenticators } from "../../http/handler.ts";
-import { reply } from "../../http/reply.ts";
+import { type EventFrames, reply } from "../../http/reply.ts";
 import type { Store } from "../../store/port.ts";
 import { type ConsoleSessions, type ControlCaller, type ControlTokenInfo, getCookieName } from "../console/sessions.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
@@ -117,14 +118,17 @@ export function watchAccess({ caller, request, store, tokens, sessions, wall }: 
   };
 }
 
-/** Yields the items of a stream while the caller has access. The stream starts immediately, so no event is missed. */
+/**
+ * Yields the items of a stream, and heartbeats, while the caller has access. The stream starts immediately, so no event
+ * is missed.
+ */
 export async function streamWhileAllowed<T>(
   access: WatchedAccess,
   follow: (signal: AbortSignal) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
-): Promise<AsyncGenerator<T, void>> {
+): Promise<AsyncGenerator<T | EventFrames, void>> {
   const { signal, release } = watchAccess(access);
   try {
-    return yieldUntil(await follow(signal), release);
+    return yieldUntil(addHeartbeats(await follow(signal), access.wall), release);
   } catch (error) {
     release();
     throw error;

@@ -1,7 +1,7 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
-import { timedOut, waitForNextTurn, withTimeout } from "../../../src/base/timing.ts";
+import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { type BufferUsage, ByteBoundedLog } from "../../http/byte-bounded-log.ts";
-import { heartbeat, heartbeatMs } from "../../http/event-stream.ts";
+import { streamItems } from "../../http/event-stream.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext, FollowableEvents } from "../context.ts";
 import { type ActivityItem, describeEvents, watchActivityItems } from "./describe-events.ts";
@@ -34,8 +34,8 @@ export class EventFeed implements FollowableEvents {
   #streams = 0;
   #idleTimer = new AbortController();
   readonly #closed = new AbortController();
-  #wake = () => {};
-  #next = this.#nextEvent();
+  /** Listeners of the streams, which are called when events were published. */
+  readonly #listeners = new Set<() => void>();
 
   constructor(context: FeedContext, instance: string) {
     this.#context = context;
@@ -49,22 +49,23 @@ export class EventFeed implements FollowableEvents {
   async *follow(after: string | undefined, signal: AbortSignal): AsyncGenerator<EventFrames> {
     this.#addStream();
     try {
-      let position = after === undefined ? undefined : this.#parseNumber(after);
-      if (position === undefined || this.#ring.listAfter(position) === undefined) {
-        position = this.#ring.last;
-        yield this.#createMarker(after === undefined ? "begin" : "resync");
-      }
-      while (!signal.aborted) {
-        const next = this.#next;
-        const frames = this.#ring.listAfter(position);
-        position = this.#ring.last;
-        if (frames === undefined) yield this.#createMarker("resync");
-        else if (frames.length > 0) yield new EventFrames(frames.join(""));
-        else {
-          const result = await withTimeout(this.#context.wall, heartbeatMs, next, signal);
-          if (result === timedOut && !signal.aborted) yield heartbeat;
-        }
-      }
+      const resumed = after === undefined ? undefined : this.#parseNumber(after);
+      const canResume = resumed !== undefined && this.#ring.listAfter(resumed) !== undefined;
+      let position = canResume ? resumed : this.#ring.last;
+      if (!canResume) yield this.#createMarker(after === undefined ? "begin" : "resync");
+      yield* streamItems(
+        signal,
+        (notify) => {
+          this.#listeners.add(notify);
+          return () => this.#listeners.delete(notify);
+        },
+        () => {
+          const frames = this.#ring.listAfter(position);
+          position = this.#ring.last;
+          if (frames === undefined) return [this.#createMarker("resync")];
+          return frames.length === 0 ? [] : [new EventFrames(frames.join(""))];
+        },
+      );
     } finally {
       this.#removeStream();
     }
@@ -117,9 +118,7 @@ export class EventFeed implements FollowableEvents {
       this.#items = [];
       this.#weight = 0;
       if (weight > feedLimits.maxWeight || !(await this.#add(items))) this.#ring.interrupt();
-      const wake = this.#wake;
-      this.#next = this.#nextEvent();
-      wake();
+      for (const notify of this.#listeners) notify();
       await this.#context.wall.sleep(feedLimits.minIntervalMs, this.#closed.signal);
     }
     this.#isPublishing = false;
@@ -147,12 +146,6 @@ export class EventFeed implements FollowableEvents {
   #createMarker(event: "begin" | "resync"): EventFrames {
     const at = toIsoMillis(this.#context.clock.now());
     return new EventFrames(formatFrame(`${this.#runId}-${this.#ring.last}`, { at, event, ref: null }));
-  }
-
-  #nextEvent(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
   }
 }
 

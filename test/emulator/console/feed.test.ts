@@ -6,6 +6,7 @@ import { EventFeed } from "../../../emulator/control/events/feed.ts";
 import { sendEmail } from "../../../emulator/domain/emails.ts";
 import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { Faults } from "../../../emulator/faults/faults.ts";
+import { addHeartbeats } from "../../../emulator/http/event-stream.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
@@ -53,7 +54,7 @@ describe("console event feed", () => {
 
   it("sends heartbeats while idle to prevent proxies from closing the stream", async (t) => {
     const { feed, wall, send } = await createFeed(t);
-    const stream = feed.follow(undefined, new AbortController().signal);
+    const stream = addHeartbeats(feed.follow(undefined, new AbortController().signal), wall);
     assert.deepEqual(await readNextEvents(stream), ["begin"]);
     for (let i = 0; i < 3; i += 1) {
       const beat = readNextEvents(stream);
