@@ -127,8 +127,7 @@ class NodeBuilder {
     const spanName = toAttemptSpanName(row.delivery_id, row.resend ? undefined : position, row.cause);
     return {
       ...emptyNode,
-      ...toPosition(toAttemptName(row.delivery_id, row.number), parent.trace, parent),
-      span: deriveSpanId(parent.trace, spanName),
+      ...toPosition(toAttemptName(row.delivery_id, row.number), parent.trace, parent, spanName),
       kind: "attempt",
       at: row.at,
       wall_at: row.wall_at,
@@ -170,11 +169,16 @@ class NodeBuilder {
 type Position = Pick<TraceNode, "id" | "parent" | "trace" | "span" | "parent_span">;
 
 /** Returns the position of a node, from its name and its cause, which can belong to another trace. */
-const toPosition = (id: string, trace: string, parent: Pick<CauseRow, "id" | "trace"> | undefined): Position => ({
+const toPosition = (
+  id: string,
+  trace: string,
+  parent: Pick<CauseRow, "id" | "trace"> | undefined,
+  spanName = id,
+): Position => ({
   id,
   parent: parent?.id ?? null,
   trace,
-  span: deriveSpanId(trace, id),
+  span: deriveSpanId(trace, spanName),
   parent_span: parent ? deriveSpanId(parent.trace, parent.id) : null,
 });
 
