@@ -70,27 +70,9 @@ export async function performJob(
     throw stopError;
   } finally {
     await job?.close();
-    // If the job stopped, its error is thrown, and errors here are only reported.
-    const explainFailure = (code: string, hint: string) => (cause: Error) => {
-      if (stopReason !== undefined) return output.warn(`warning: ${cause.message}`);
-      throw new CommandFailedError("failed", code, cause.message, { hint, cause });
-    };
-    const { errors_out: errorsOut, report } = record;
     try {
-      // A failure of one file does not prevent the other.
-      try {
-        if (report !== null && job && !isDiscarded) {
-          const end = { ...job.counts, distinct, stoppedBecause: stopReason };
-          const hint = `The job is finished. See svc router jobs show ${record.id}`;
-          await writeReport(report, folder, record, end, context).catch(explainFailure("report", hint));
-        }
-      } finally {
-        if (errorsOut !== null) {
-          const hint = `The rows are in ${getResultsPath(folder)}.`;
-          const rows = readErrorRows(folder);
-          await writeOutput(host, errorsOut, rows, 0o600).catch(explainFailure("errors_out", hint));
-        }
-      }
+      const end = job && !isDiscarded ? { ...job.counts, distinct, stoppedBecause: stopReason } : undefined;
+      await writeResultFiles(folder, record, end, stopReason !== undefined, context);
     } finally {
       await lock.release();
       if (isDiscarded) await removeJob(folder);
@@ -134,6 +116,36 @@ function addNextCommand(error: unknown, { id, resume: next }: JobRecord, doneRow
     });
   }
   return error;
+}
+
+/**
+ * Writes the report and the rejected rows. A failure of one file does not prevent the other. If the job stopped, its
+ * error is thrown, and errors here are only reported.
+ */
+async function writeResultFiles(
+  folder: string,
+  record: JobRecord,
+  end: Parameters<typeof writeReport>[3] | undefined,
+  isStopped: boolean,
+  context: Context,
+): Promise<void> {
+  const { errors_out: errorsOut, id, report } = record;
+  const explainFailure = (code: string, hint: string) => (cause: Error) => {
+    if (isStopped) return context.output.warn(`warning: ${cause.message}`);
+    throw new CommandFailedError("failed", code, cause.message, { hint, cause });
+  };
+  try {
+    if (report !== null && end) {
+      const hint = `The job is finished. See svc router jobs show ${id}`;
+      await writeReport(report, folder, record, end, context).catch(explainFailure("report", hint));
+    }
+  } finally {
+    if (errorsOut !== null) {
+      const hint = `The rows are in ${getResultsPath(folder)}.`;
+      const rows = readErrorRows(folder);
+      await writeOutput(context.host, errorsOut, rows, 0o600).catch(explainFailure("errors_out", hint));
+    }
+  }
 }
 
 /** Prints the results for `--json`, or the last lines. Counts cover all runs of the job. */

@@ -49,9 +49,8 @@ export async function runJob(run: JobRun, context: Context) {
     yield* read();
     requireUnchanged(getFingerprint());
   }
-  const batches = groupIntoBatches(readRows(readSource(), record), {
-    ...{ plan: record, kind, counter, finished: job.finished, hasRollingDigest: true },
-  });
+  const rows = readRows(readSource(), record);
+  const batches = groupIntoBatches(rows, { plan: record, kind, counter, finished: job.finished });
   const stopListening = announceStop(record.concurrency, context);
   try {
     const isDone = await runConcurrently(

@@ -22,21 +22,19 @@ interface BatchOptions {
   readonly plan: Pick<JobPlan, "batch_size" | "shard">;
   readonly kind: IdentifierKind;
   readonly counter?: IdentifierCounter | undefined;
-  /** Batches that are skipped. */
+  /** Batches that are skipped. Each batch then has a rolling digest, which is compared with the stored one. */
   readonly finished?: FinishedBatches;
-  /** Whether each batch has a rolling digest, which is compared with a stored one. */
-  readonly hasRollingDigest?: boolean;
 }
 
 /** Groups rows into batches. Throws a UsageError if rows of finished batches changed, as later rows would be lost. */
 export async function* groupIntoBatches(
   groups: AsyncIterable<readonly InputRow[]>,
-  { plan, kind, counter, finished, hasRollingDigest = false }: BatchOptions,
+  { plan, kind, counter, finished }: BatchOptions,
 ): AsyncGenerator<RowBatch> {
   let digest: string | undefined;
   let index = 0;
   for await (const rows of divideRows(groups, plan)) {
-    if (hasRollingDigest) {
+    if (finished) {
       const texts = rows.map(({ text }) => text).join("\n");
       digest = createHash("sha256")
         .update(digest ?? "")
