@@ -20,6 +20,7 @@ interface RecordedDelivery {
   readonly activity: string;
   readonly target: string;
   readonly contractId: unknown;
+  readonly payload: unknown;
   readonly attempts: readonly CorpusExchange[];
 }
 
@@ -27,6 +28,7 @@ interface ReceivedDelivery extends HttpMessage {
   readonly activity: string;
   readonly target: string;
   readonly contractId: unknown;
+  readonly payload: unknown;
   /** Virtual times. */
   readonly attempts: number[];
   /** The recorded delivery whose responses it gets. */
@@ -71,8 +73,7 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
   function receive(target: string, message: HttpMessage): number {
     let delivery = received.find((item) => item.target === target && item.body.equals(message.body));
     if (!delivery) {
-      const { activity, contract_id: contractId } = toFields(parseJsonBody(message));
-      const own = { ...message, activity: String(activity), target, contractId, attempts: [] };
+      const own = { ...message, ...readEvent(message), target, attempts: [] };
       const taken = new Set(received.map(({ match }) => match));
       delivery = { ...own, match: rankMatches(own, (item) => !taken.has(item))[0]?.item };
       received.push(delivery);
@@ -87,14 +88,13 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     delivery: Omit<ReceivedDelivery, "match">,
     isOpen: (item: RecordedDelivery) => boolean = () => true,
   ) {
-    const { activity, target, body, contractId } = delivery;
+    const { activity, target, contractId, payload } = delivery;
     const isKnown = links.findRecordedNumber("contract", Number(contractId)) !== undefined;
     const isSameContract = (item: RecordedDelivery) => {
       if (item.contractId === undefined || contractId === undefined) return true;
       const linked = findLinkedContract(item);
       return linked === undefined ? !isKnown : linked === Number(contractId);
     };
-    const document = parseJsonBody({ body });
     return recorded
       .filter(
         (item) =>
@@ -103,7 +103,7 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
           isOpen(item) &&
           isSameContract(item),
       )
-      .map((item) => ({ item, differences: countDifferences(parseJsonBody(item.attempts[0]!.request), document) }))
+      .map((item) => ({ item, differences: countDifferences(item.payload, payload) }))
       .sort((a, b) => a.differences - b.differences);
   }
 
@@ -240,14 +240,19 @@ function findOlderWebhooks(exchanges: readonly CorpusExchange[], recorded: reado
   });
 }
 
+function readEvent(message: Pick<HttpMessage, "body">) {
+  const payload = parseJsonBody(message);
+  const { activity, contract_id: contractId } = toFields(payload);
+  return { activity: String(activity), contractId, payload };
+}
+
 function groupDeliveries(exchanges: readonly CorpusExchange[]): RecordedDelivery[] {
   const found = new Map<string, RecordedDelivery & { attempts: CorpusExchange[] }>();
   for (const exchange of exchanges) {
     if (exchange.callee !== "receiver") continue;
     const { target, body } = exchange.request;
-    const { activity, contract_id: contractId } = toFields(parseJsonBody(exchange.request));
     const key = `${target} ${body.toString("base64")}`;
-    const delivery = found.get(key) ?? { activity: String(activity), target, contractId, attempts: [] };
+    const delivery = found.get(key) ?? { ...readEvent(exchange.request), target, attempts: [] };
     delivery.attempts.push(exchange);
     found.set(key, delivery);
   }
