@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
+import { writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import { startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 
 /** Replaces a file in one step, so that a probe never reads it while it is empty. */
-async function replaceFile(path: string, content: string): Promise<void> {
-  const copy = `${path}.${randomUUID()}`;
-  await writeFile(copy, content);
-  await rename(copy, path);
-}
+const replaceFile = (path: string, content: string) => writeFileAtomic(path, content, { durable: false });
 
 /** Stores an event in a JSON-lines file by reading the file and writing it back. */
 async function addLine(path: string, line: string): Promise<void> {

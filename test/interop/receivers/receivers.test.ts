@@ -22,9 +22,13 @@ const plantedMistakes: Readonly<Record<string, readonly [keyof typeof receivers,
     "stale-overwrite": ["flask", "java"],
     "missing-accepted": ["flask", "go"],
     "prefix-comparison": ["express", "flask"],
+    "dedupe-race": ["flask", "go"],
+    "lost-update": ["flask", "go"],
   });
 /** Prints what a receiver has stored, and a line for each event. */
 const countingProbe = `tr '\\n' ' ' < "$STORE"; seq "$(grep -oE '^[0-9]+$|"events": ?[0-9]+' "$STORE" | grep -oE '[0-9]+')"`;
+/** Mistakes that only a count of the events shows. */
+const countedMistakes = ["dedupe-race", "lost-update"];
 const warnings = ["case-insensitive", "slow-work"];
 
 describe("svc webhooks certify with framework receivers", () => {
@@ -44,7 +48,10 @@ describe("svc webhooks certify with framework receivers", () => {
     for (const name of names) {
       const receiver = receivers[name];
       it(`reports only ${mistake} for ${name}`, { skip: receiver.missing }, async (t) => {
-        const { exit, report, mistakes } = await certifyReceiver(t, getReceiverCommand(receiver), { mistake });
+        const { exit, report, mistakes } = await certifyReceiver(t, getReceiverCommand(receiver), {
+          mistake,
+          ...(countedMistakes.includes(mistake) && { probe: countingProbe }),
+        });
         assert.deepEqual(mistakes, [mistake], JSON.stringify(report.findings, null, 2));
         assert.equal(exit, warnings.includes(mistake) ? 0 : 1);
       });
