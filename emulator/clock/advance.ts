@@ -1,8 +1,6 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import type { AdvanceResult } from "../published.d.ts";
-import type { Cause } from "../store/cause.ts";
-import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
-import { lastTimestampMs } from "../store/stored-time.ts";
+import { type Cause, lastTimestampMs, StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type ScheduledEntry, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";

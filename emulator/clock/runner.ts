@@ -1,9 +1,8 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import type { AdvanceResult } from "../published.d.ts";
-import type { Cause } from "../store/cause.ts";
 import { createCauseRowFactory } from "../store/causes.ts";
-import { StateReplacedError, StoreFailedError } from "../store/port.ts";
+import { type Cause, StateReplacedError, StoreFailedError } from "../store/port.ts";
 import { type AdvanceLimits, type AdvanceTargetMs, advance, findFirstAfter, readQueueStatus } from "./advance.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { type ScheduledEntry, schedule } from "./schedule.ts";

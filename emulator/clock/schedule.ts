@@ -1,8 +1,6 @@
 import * as z from "zod";
-import type { Cause } from "../store/cause.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
-import { defineNumberedRows, type Transaction } from "../store/port.ts";
-import { storedDeadline } from "../store/stored-time.ts";
+import { type Cause, defineNumberedRows, storedDeadline, type Transaction } from "../store/port.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /**

@@ -1,9 +1,7 @@
 import * as z from "zod";
 import { type Clock, clockModes, createSteadyClock, type WallClock } from "../../src/base/clock.ts";
 import { Emitter } from "../../src/base/events.ts";
-import type { Cause } from "../store/cause.ts";
-import { defineRows, type Store } from "../store/port.ts";
-import { lastTimestampMs, storedTime } from "../store/stored-time.ts";
+import { type Cause, defineRows, lastTimestampMs, type Store, storedTime } from "../store/port.ts";
 
 /**
  * `real`: time passes, `speed` times as fast as the wall clock. `manual`: time stops until it is advanced.

@@ -3,9 +3,8 @@ import { type InstallableApp, installableApps } from "../../src/api/emulator/ins
 import { redeemProviderCode } from "../domain/provider.ts";
 import type { Workspace } from "../domain/workspaces.ts";
 import { createJsonPassthrough } from "../http/reply.ts";
-import { defineNumberedRows, type Transaction } from "../store/port.ts";
-import { evictOldest } from "../store/retention.ts";
-import { storedTime } from "../store/stored-time.ts";
+import { defineNumberedRows, storedTime, type Transaction } from "../store/port.ts";
+import { evictOldest } from "../store/rows.ts";
 import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { scheduleReport } from "./reports/report.ts";
 import { readOAuthParameters } from "./response.ts";

@@ -12,8 +12,8 @@ import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { streamItems } from "../http/event-stream.ts";
-import { matchesFilter } from "../store/pages.ts";
 import type { RowChange, Store, View } from "../store/port.ts";
+import { matchesFilter } from "../store/rows.ts";
 import {
   type AttemptFault,
   attempts,

@@ -4,8 +4,8 @@ import { contracts } from "../cluster/contracts/rows.ts";
 import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../domain/emails.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
-import { listPage } from "../store/pages.ts";
 import type { View } from "../store/port.ts";
+import { listPage } from "../store/rows.ts";
 import { type ControlContext, type ControlHandlers, createListHandler } from "./context.ts";
 
 export const emailHandlers = {

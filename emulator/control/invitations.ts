@@ -16,8 +16,8 @@ import { toOrgUser } from "../cluster/workspace/users.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { inTransaction, inView } from "../http/handler.ts";
 import { trialSignups } from "../router/trial/signups.ts";
-import { matchesFilter } from "../store/pages.ts";
 import type { IndexQuery, View } from "../store/port.ts";
+import { matchesFilter } from "../store/rows.ts";
 import { type ControlContext, type ControlHandlers, createListHandler } from "./context.ts";
 
 export const invitationHandlers = {

@@ -12,7 +12,7 @@ import { DroppedEventsNotice, EventBacklog, streamItems } from "../http/event-st
 import { redactBody, redactHeaders, redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import { suggestOperation } from "../http/unmatched-request.ts";
-import { matchesFilter } from "../store/pages.ts";
+import { matchesFilter } from "../store/rows.ts";
 import { streamWhileAllowed } from "./access/credentials.ts";
 import type { ControlCaller } from "./console/sessions.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";

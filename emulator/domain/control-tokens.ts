@@ -4,8 +4,7 @@ import type { WallClock } from "../../src/base/clock.ts";
 import { Mutex } from "../../src/base/concurrency.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
-import { defineRows, type Store, type View } from "../store/port.ts";
-import { storedTime } from "../store/stored-time.ts";
+import { defineRows, type Store, storedTime, type View } from "../store/port.ts";
 import { type Workspace, workspaces } from "./workspaces.ts";
 
 /** A token of the control plane, without its secret. */

@@ -1,9 +1,15 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
-import { defineNumberedRows, type IndexQuery, parseRowNumber, type Transaction, type View } from "../store/port.ts";
-import { maxRetentionMs } from "../store/retention.ts";
-import { storedTime } from "../store/stored-time.ts";
+import {
+  defineNumberedRows,
+  type IndexQuery,
+  parseRowNumber,
+  storedTime,
+  type Transaction,
+  type View,
+} from "../store/port.ts";
+import { maxRetentionMs } from "../store/rows.ts";
 import type { EmulatorSettings } from "./settings.ts";
 
 /** An e-mail that the platform would send, with its provider's reports (DECISIONS.md, R27). */

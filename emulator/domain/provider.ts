@@ -3,7 +3,7 @@ import { createRandomIds, createSeededIds, type Ids } from "../../src/base/ids.t
 import { isObject } from "../../src/base/object.ts";
 import { findString } from "../http/bodies/fields.ts";
 import { defineRows, type Store, type Transaction } from "../store/port.ts";
-import { evictOldest } from "../store/retention.ts";
+import { evictOldest } from "../store/rows.ts";
 
 /** A code for the identity that a user chose on the page. It is valid until it is redeemed (DECISIONS.md, R25). */
 export const ProviderCode = z.strictObject({

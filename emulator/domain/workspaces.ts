@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { retrySchedule } from "../../src/api/shapes.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
-import { defineRows, type Rows, type View } from "../store/port.ts";
-import { storedTime } from "../store/stored-time.ts";
+import { defineRows, type Rows, storedTime, type View } from "../store/port.ts";
 
 export const User = z.strictObject({
   id: z.int(),

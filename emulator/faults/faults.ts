@@ -8,7 +8,7 @@ import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { ReceivedRequest, RequestFault, RequestFaultFinder } from "../http/handler.ts";
 import type { PostResult } from "../http/outgoing/webhook-sender.ts";
 import { isControlPath } from "../http/routing/path.ts";
-import type { Cause } from "../store/cause.ts";
+import type { Cause } from "../store/port.ts";
 
 /** A fault with its rule and the numbers of its matches and applications. */
 export interface ScriptedFault {

@@ -3,8 +3,7 @@ import type { Auth, InputOf, Operation, ResultOf } from "../../src/api/operation
 import type { OperationById, OperationId } from "../../src/api/registry.ts";
 import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
-import type { Cause } from "../store/cause.ts";
-import type { Store, Transaction, View } from "../store/port.ts";
+import type { Cause, Store, Transaction, View } from "../store/port.ts";
 import type { DroppedEventsNotice } from "./event-stream.ts";
 import type { EventFrames, JsonPieces, OperationReply, Passthrough } from "./reply.ts";
 import type { RequestTarget } from "./routing/path.ts";

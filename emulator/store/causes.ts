@@ -1,8 +1,7 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import { deriveTraceIds, type TraceContext } from "../../src/base/otel.ts";
-import { type Cause, CauseRow } from "./cause.ts";
-import { defineRows, type Store, type Transaction } from "./port.ts";
-import { maxRetentionMs } from "./retention.ts";
+import { type Cause, CauseRow, defineRows, type Store, type Transaction } from "./port.ts";
+import { maxRetentionMs } from "./rows.ts";
 
 /** Causes that had an effect, in the order of their effects. A store writes them together with the effects. */
 export const causes = defineRows<CauseRow, "before" | "moved_by">({

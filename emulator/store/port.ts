@@ -1,6 +1,5 @@
-import type * as z from "zod";
+import * as z from "zod";
 import type { LogPosition } from "../../src/files/log-line.ts";
-import type { Cause } from "./cause.ts";
 
 /** A value that orders an index. All values of one index have the same type. */
 export type IndexValue = string | number;
@@ -317,4 +316,49 @@ export interface Commit extends Moment {
 export interface HistoryStart extends Moment {
   /** The oldest state that a rewind can restore: the state after the line with this number. */
   readonly number: number;
+}
+
+/** The last timestamp. Time stops there, because years with five digits cannot be written. */
+export const lastTimestampMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+const firstTimestampMs = Date.parse("0000-01-01T00:00:00Z");
+const yearMs = 366 * 86_400_000;
+
+const limitTime = <S extends z.ZodType<number>>(number: S, maxMs: number): S =>
+  number.refine((ms) => ms >= firstTimestampMs && ms <= maxMs, "Time is outside the years 0 to 9999");
+
+/** The time of an event in a row: milliseconds since the epoch, within the range of timestamps. */
+export const storedTime = <S extends z.ZodType<number>>(number: S): S => limitTime(number, lastTimestampMs);
+
+/** The time of a scheduled entry or a deadline, which can be up to a year after the last timestamp. */
+export const storedDeadline = <S extends z.ZodType<number>>(number: S): S =>
+  limitTime(number, lastTimestampMs + yearMs);
+
+/** The cause of a write: the row of a request, a clock advance, or a scheduled entry that came due. */
+export const CauseRow = z.strictObject({
+  /** Its kind and its number: `request:12`, `advance:13`, `timer:7`. */
+  id: z.string(),
+  /** A short description without secrets: `contracts.send POST /api/v2.1/public/contracts/T-1/send/`. */
+  what: z.string(),
+  /** Virtual milliseconds. */
+  at: storedTime(z.int()),
+  /** Wall-clock milliseconds. Under --deterministic they are virtual, so that the same calls store the same bytes. */
+  wall_at: storedTime(z.int()),
+  trace: z.string(),
+  /** The caller's span, if the trace comes from outside. */
+  parent_span: z.string().nullable(),
+  before: z.string().nullable(),
+  /** The clock advance that made it due. Null if the clock was not advanced. */
+  moved_by: z.string().nullable(),
+});
+export type CauseRow = Readonly<z.infer<typeof CauseRow>>;
+
+/** The reason for a transaction. */
+export interface Cause {
+  readonly id: string;
+  readonly before?: Cause | undefined;
+  /** Returns true if it belongs to a replaced state. Its changes to another state are rejected. */
+  isStateReplaced?(): boolean;
+  /** Creates its row with its first effect, from the stored row of the previous cause. Omitted if the row exists. */
+  createRow?(before: CauseRow | undefined): CauseRow;
 }

@@ -6,9 +6,8 @@ import { withTimeout } from "../../src/base/timing.ts";
 import { svcVersion } from "../../src/base/version.ts";
 import type { ExportResult, SpanCollector } from "../http/outgoing/webhook-sender.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
-import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
-import type { RowChange, Store } from "../store/port.ts";
+import type { CauseRow, RowChange, Store } from "../store/port.ts";
 import {
   attempts,
   type Delivery,

@@ -1,9 +1,8 @@
 import { extractHost } from "../../src/base/urls.ts";
 import { type ScheduledEntry, schedule, toContractKey } from "../clock/schedule.ts";
 import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
-import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
-import { type IndexQuery, parseRowNumber, type Rows, type View } from "../store/port.ts";
+import { type CauseRow, type IndexQuery, parseRowNumber, type Rows, type View } from "../store/port.ts";
 import {
   type AttemptFault,
   attempts,

@@ -1,6 +1,6 @@
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 
-import type { CauseRow } from "../store/cause.ts";
+import type { CauseRow } from "../store/port.ts";
 
 const maxKnownOutcomes = 2_048;
 

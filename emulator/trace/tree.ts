@@ -5,7 +5,7 @@ import { groupBy } from "../../src/base/object.ts";
 import { deriveSpanId } from "../../src/base/otel.ts";
 import type { ScheduledEntry } from "../clock/schedule.ts";
 import { redactReceiverUrl } from "../http/request-log/redact.ts";
-import type { CauseRow } from "../store/cause.ts";
+import type { CauseRow } from "../store/port.ts";
 import {
   type Delivery,
   type DeliveryAttempt,

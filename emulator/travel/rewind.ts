@@ -1,6 +1,5 @@
 import { toIsoMillis } from "../../src/base/clock.ts";
-import type { CauseRow } from "../store/cause.ts";
-import type { Commit, History, HistoryStart, View } from "../store/port.ts";
+import type { CauseRow, Commit, History, HistoryStart, View } from "../store/port.ts";
 import { findContractOfCauses } from "../trace/gather.ts";
 
 export type RewindTarget =

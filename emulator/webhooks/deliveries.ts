@@ -7,9 +7,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { getWebhookForm, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
 import type { AppliedFault } from "../faults/faults.ts";
-import type { CauseRow } from "../store/cause.ts";
-import { defineNumberedRows, defineRows, type View } from "../store/port.ts";
-import { storedDeadline, storedTime } from "../store/stored-time.ts";
+import { type CauseRow, defineNumberedRows, defineRows, storedDeadline, storedTime, type View } from "../store/port.ts";
 
 /** One emitted activity. The event is serialized once, and all its deliveries refer to these bytes. */
 export const WebhookEvent = z.strictObject({

@@ -2,8 +2,8 @@ import type { Activity } from "../../src/api/activities.ts";
 import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
-import { listPage, type RowFilter } from "../store/pages.ts";
 import type { Store, Transaction, View } from "../store/port.ts";
+import { listPage, type RowFilter } from "../store/rows.ts";
 import {
   attempts,
   type Delivery,

@@ -12,7 +12,7 @@ import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import { purgeCauses } from "../store/causes.ts";
 import type { Transaction } from "../store/port.ts";
-import { maxRetentionMs } from "../store/retention.ts";
+import { maxRetentionMs } from "../store/rows.ts";
 import { type AttemptResult, isSuccessfulPost } from "./attempt.ts";
 import {
   attempts,

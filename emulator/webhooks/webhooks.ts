@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
 import { dictionary } from "../../src/api/shapes.ts";
-import { defineNumberedRows, type Transaction } from "../store/port.ts";
-import { storedTime } from "../store/stored-time.ts";
+import { defineNumberedRows, storedTime, type Transaction } from "../store/port.ts";
 
 /** `DISABLED_BY_ERROR` is set after six failures (DECISIONS.md, F20 and C18). */
 export const WebhookStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import type { Clock } from "../../../src/base/clock.ts";
 import { inTransaction, inView } from "../../http/handler.ts";
-import { defineNumberedRows, type Transaction, type View } from "../../store/port.ts";
-import { storedTime } from "../../store/stored-time.ts";
+import { defineNumberedRows, storedTime, type Transaction, type View } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { mapPage, paginateSlice } from "../response.ts";

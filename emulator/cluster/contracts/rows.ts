@@ -2,8 +2,7 @@ import * as z from "zod";
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
-import { defineRows, type View } from "../../store/port.ts";
-import { storedTime } from "../../store/stored-time.ts";
+import { defineRows, storedTime, type View } from "../../store/port.ts";
 import type { AuthenticatedMember } from "../context.ts";
 
 /** Contract kinds that the public routes can create, as webhook payloads name them (DECISIONS.md, F9). */

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { getFirstWorkspace, type User, users, workspaces } from "../../domain/workspaces.ts";
-import { defineRows, type View } from "../../store/port.ts";
-import { storedDeadline, storedTime } from "../../store/stored-time.ts";
+import { defineRows, storedDeadline, storedTime, type View } from "../../store/port.ts";
 
 const grantFields = {
   cluster_id: z.string(),

@@ -7,7 +7,7 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import { allowExternalFormAction, createPage, type Html, html, renderHiddenFields } from "../../http/page.ts";
 import { createJsonPassthrough, type Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
-import { evictOldest } from "../../store/retention.ts";
+import { evictOldest } from "../../store/rows.ts";
 import type { ClusterContext } from "../context.ts";
 import { acceptInvitation, invitations } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";

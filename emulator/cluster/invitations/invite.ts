@@ -13,8 +13,7 @@ import {
 } from "../../domain/workspaces.ts";
 import { createJsonPassthrough } from "../../http/reply.ts";
 import type { RequestTarget } from "../../http/routing/path.ts";
-import { defineRows, type Transaction, type View } from "../../store/port.ts";
-import { storedTime } from "../../store/stored-time.ts";
+import { defineRows, storedTime, type Transaction, type View } from "../../store/port.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
 import { scheduleReport } from "../reports/report.ts";

@@ -1,10 +1,8 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { isOneOf } from "../../../src/base/object.ts";
 import { enqueue } from "../../clock/schedule.ts";
-import type { Forwarder } from "../../http/outgoing/forward.ts";
-import { sendRequest } from "../../http/outgoing/forward.ts";
-import type { Cause } from "../../store/cause.ts";
-import type { Transaction } from "../../store/port.ts";
+import { type Forwarder, sendRequest } from "../../http/outgoing/forward.ts";
+import type { Cause, Transaction } from "../../store/port.ts";
 
 /** The job reads the current state when it runs, so a late report is not outdated. */
 const reportSubjects = {

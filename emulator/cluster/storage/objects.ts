@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { type SignedUrl, signUrl } from "../../../src/schemes/signed-url.ts";
-import { defineRows, type Transaction, type View } from "../../store/port.ts";
-import { storedTime } from "../../store/stored-time.ts";
+import { defineRows, storedTime, type Transaction, type View } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 
 /** An object in the signed storage: a workspace file, or a document for download. */

@@ -1,8 +1,7 @@
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { users, workspaces } from "../../domain/workspaces.ts";
-import type { Cause } from "../../store/cause.ts";
 import { addCause, overrideMethods } from "../../store/causes.ts";
-import type { AnyRows, IndexQuery, RowKey, Rows, Store, Transaction, View } from "../../store/port.ts";
+import type { AnyRows, Cause, IndexQuery, RowKey, Rows, Store, Transaction, View } from "../../store/port.ts";
 import { largeWorkspaceCollections, workspaceCollections } from "../state/remove-workspace.ts";
 
 type Row = Readonly<Record<string, unknown>>;

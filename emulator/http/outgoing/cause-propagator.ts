@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Cause } from "../../store/cause.ts";
+import type { Cause } from "../../store/port.ts";
 import { setRequestHeader } from "../hop-by-hop.ts";
 
 /** Header that names the cause of a request between listeners of this emulator. It never leaves the process. */

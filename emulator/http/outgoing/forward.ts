@@ -2,7 +2,7 @@ import { Agent, buildConnector } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
 import { TimeoutPool, timedOut } from "../../../src/base/timing.ts";
-import type { Cause } from "../../store/cause.ts";
+import type { Cause } from "../../store/port.ts";
 import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { hopByHopHeaders, isEmulatorHeader, parseConnectionHeader, removeHeaders } from "../hop-by-hop.ts";

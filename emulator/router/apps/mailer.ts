@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { findCustomerIds } from "../../domain/provider.ts";
-import { defineNumberedRows, type Transaction } from "../../store/port.ts";
-import { storedTime } from "../../store/stored-time.ts";
+import { defineNumberedRows, storedTime, type Transaction } from "../../store/port.ts";
 import type { RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findClusterByPrefix } from "../resolve/resolve.ts";

@@ -1,7 +1,7 @@
 import { oauthClients } from "../../domain/client-credentials.ts";
 import { noStoreHeaders, reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
-import { maxUnauthenticatedRows } from "../../store/retention.ts";
+import { maxUnauthenticatedRows } from "../../store/rows.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
 import { requireCluster } from "../resolve/resolve.ts";
 import { decideGrant, deviceGrants, findGrantByUserCode, formatUserCode, purgeGrants } from "./rows.ts";

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { defineRows, type Transaction, type View } from "../../store/port.ts";
-import { storedDeadline, storedTime } from "../../store/stored-time.ts";
+import { defineRows, storedDeadline, storedTime, type Transaction, type View } from "../../store/port.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
 /** A device authorization, from the request for its codes to its tokens (RFC 8628; DECISIONS.md, R30). */

@@ -4,7 +4,7 @@ import { isCaptchaTester, readConnectedApps } from "../../domain/apps.ts";
 import { emails, sendEmail } from "../../domain/emails.ts";
 import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
 import type { Transaction } from "../../store/port.ts";
-import { evictOldest } from "../../store/retention.ts";
+import { evictOldest } from "../../store/rows.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { completeTrialSignup } from "./completion.ts";
 import { findSignupByEmail, isEmailTaken, type TrialSignup, trialSignups, trialStates } from "./signups.ts";

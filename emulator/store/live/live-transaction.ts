@@ -1,7 +1,6 @@
 import { EmulatorBugError } from "../../../src/base/errors.ts";
-import type { Cause, CauseRow } from "../cause.ts";
 import { causeEvictionBatch, causes, maxCauses } from "../causes.ts";
-import type { IndexQuery, Mapping, RowChange, RowKey, Rows, Transaction, View } from "../port.ts";
+import type { Cause, CauseRow, IndexQuery, Mapping, RowChange, RowKey, Rows, Transaction, View } from "../port.ts";
 import type { Owners } from "./mapping-table.ts";
 import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { trialStates } from "../../../emulator/router/trial/signups.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import { evictOldest, maxUnauthenticatedRows } from "../../../emulator/store/retention.ts";
+import { evictOldest, maxUnauthenticatedRows } from "../../../emulator/store/rows.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 

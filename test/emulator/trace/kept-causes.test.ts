@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import type { CauseRow } from "../../../emulator/store/cause.ts";
+import type { CauseRow } from "../../../emulator/store/port.ts";
 import { createSentContract } from "../../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { createTemporaryFolder } from "../../support/store.ts";

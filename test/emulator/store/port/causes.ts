@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Cause, CauseRow } from "../../../../emulator/store/cause.ts";
 import { addCause, causeEvictionBatch, causes, maxCauses } from "../../../../emulator/store/causes.ts";
-import type { Store } from "../../../../emulator/store/port.ts";
+import type { Cause, CauseRow, Store } from "../../../../emulator/store/port.ts";
 import { addCleanup } from "../../../support/cleanup.ts";
 import { collections, createPerson, people } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
