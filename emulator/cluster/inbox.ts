@@ -15,7 +15,7 @@ import { identityRoutes } from "./identity/identity-routes.ts";
 import { completeAppInstallation } from "./installations.ts";
 import { respondToInvitation } from "./invitations/invite.ts";
 import { handleRecipientPage } from "./recipient-pages/recipient-pages.ts";
-import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
+import { createTrialWorkspace } from "./workspace/new-workspace.ts";
 
 /**
  * Unknown paths of the contract API in any version (DECISIONS.md, C24), of the storage and of the control plane are

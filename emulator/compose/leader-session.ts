@@ -5,7 +5,7 @@ import { VirtualClock } from "../clock/virtual-clock.ts";
 import { RequestInbox } from "../cluster/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
 import { isReportKind } from "../cluster/reports/report.ts";
-import { hasAccount } from "../cluster/workspace/trial-workspace.ts";
+import { hasAccount } from "../cluster/workspace/new-workspace.ts";
 import { createTokenMask } from "../control/access/credentials.ts";
 import { ConsoleSessions } from "../control/console/sessions.ts";
 import { EventFeed } from "../control/events/feed.ts";

@@ -13,8 +13,7 @@ import {
   counterparties,
   toNameKey,
 } from "../counterparties/rows.ts";
-import { storeContractChange } from "./creation/new-contract.ts";
-import { emitContractEvent, formatFullName } from "./records.ts";
+import { emitContractEvent, formatFullName, storeContractChange } from "./records.ts";
 import { type Contract, type ContractParty, contracts } from "./rows.ts";
 
 export type PartyInput = Omit<ContractParty, "counterparty_id">;

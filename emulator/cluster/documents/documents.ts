@@ -8,12 +8,11 @@ import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { ClusterCall, ClusterHandlers } from "../context.ts";
 import { requireVisibleContract } from "../contracts/access.ts";
-import { storeContractChange } from "../contracts/creation/new-contract.ts";
 import { transitionContract } from "../contracts/lifecycle/transition.ts";
-import { toPerformer } from "../contracts/records.ts";
+import { storeContractChange, toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract, requireContractNumber } from "../contracts/rows.ts";
 import { checkPdf, type PdfReader, pdfReaderBusy } from "../pdf/reader.ts";
-import { signObjectUrl, storedObjects } from "../storage/objects.ts";
+import { signObjectUrl, storedObjects } from "../storage/storage.ts";
 import { applyDefaultAnswers, reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { findTemplate, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import {

@@ -9,8 +9,7 @@ import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList, paginateSlice } from "../response.ts";
-import { type StoredObject, storedObjects } from "../storage/objects.ts";
-import { getWorkspaceFile } from "../storage/storage.ts";
+import { getWorkspaceFile, type StoredObject, storedObjects } from "../storage/storage.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import {
   findIntake,

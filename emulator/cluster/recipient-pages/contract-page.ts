@@ -22,8 +22,13 @@ import {
 } from "../documents/contract-pdf.ts";
 import { createPageResponse, type OAuthParameters } from "../response.ts";
 import { describeCompletedAction, formActions, maxFormTextLength, type RecipientFormProblem } from "./form-actions.ts";
-import type { ContractView, RecipientView } from "./page-model.ts";
-import { dropDuplicatePeople, type PendingAction, renderTime } from "./pending-actions.ts";
+import {
+  type ContractView,
+  dropDuplicatePeople,
+  type PendingAction,
+  type RecipientView,
+  renderTime,
+} from "./page-model.ts";
 
 export function renderContractPage(view: ContractView) {
   const content = html`${renderFacts(view, describePendingActions(view))}

@@ -12,8 +12,13 @@ import { type LifecycleContext, transitionContract } from "../contracts/lifecycl
 import type { Contract } from "../contracts/rows.ts";
 import type { OAuthParameters } from "../response.ts";
 import { assignPersonIds, findPersonId } from "../workspace/users.ts";
-import { type ContractRecipient, createContractView, createRecipientView } from "./page-model.ts";
-import { type PendingAction, renderTime } from "./pending-actions.ts";
+import {
+  type ContractRecipient,
+  createContractView,
+  createRecipientView,
+  type PendingAction,
+  renderTime,
+} from "./page-model.ts";
 
 /** Error message for the person who submitted a form. */
 export interface RecipientFormProblem {

@@ -7,7 +7,7 @@ import { clockState, type VirtualClock } from "../../clock/virtual-clock.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { accessTokenLifetimeSeconds } from "../../cluster/identity/grants.ts";
 import { signingKeys } from "../../cluster/identity/signing-keys.ts";
-import { storedObjects } from "../../cluster/storage/objects.ts";
+import { storedObjects } from "../../cluster/storage/storage.ts";
 import { readConnectedApps } from "../../domain/apps.ts";
 import { clusterRows } from "../../domain/clusters.ts";
 import type { RenewableIds } from "../../domain/provider.ts";

@@ -12,7 +12,7 @@ import {
   listParticipants,
   listPendingActions,
   type PendingAction,
-} from "../../cluster/recipient-pages/pending-actions.ts";
+} from "../../cluster/recipient-pages/page-model.ts";
 import { findMemberByEmail } from "../../cluster/workspace/workspace-rows.ts";
 import { entities, roles, type User, users } from "../../domain/workspaces.ts";
 import { type HandlerContext, inTransaction, inView } from "../../http/handler.ts";

@@ -8,9 +8,9 @@ import { authorizationCodes, deviceApprovals, refreshTokens, signInSessions } fr
 import { appInstallations } from "../../cluster/installations.ts";
 import { intakes, userTasks } from "../../cluster/intake/rows.ts";
 import { invitations } from "../../cluster/invitations/invite.ts";
-import { storedObjects } from "../../cluster/storage/objects.ts";
+import { storedObjects } from "../../cluster/storage/storage.ts";
 import { keyPointers } from "../../cluster/templates/key-pointers.ts";
-import { trialWorkspaces } from "../../cluster/workspace/trial-workspace.ts";
+import { trialWorkspaces } from "../../cluster/workspace/new-workspace.ts";
 import { outsiders } from "../../cluster/workspace/users.ts";
 import { controlTokens } from "../../domain/control-tokens.ts";
 import { emails } from "../../domain/emails.ts";

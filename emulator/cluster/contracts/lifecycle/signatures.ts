@@ -1,11 +1,15 @@
 import { type RejectionCode, triggers } from "../../../../src/api/contracts/lifecycle.ts";
-import type { Fail } from "../../../../src/api/failures.ts";
+import { type Fail, fail } from "../../../../src/api/failures.ts";
 import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
+import type { JobHandler, JobHandlers } from "../../../clock/job-handler.ts";
+import { dequeue, schedule } from "../../../clock/schedule.ts";
+import { emails } from "../../../domain/emails.ts";
 import { inTransaction } from "../../../http/handler.ts";
 import { reply } from "../../../http/reply.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
 import type { ClusterCall, ClusterHandlers } from "../../context.ts";
+import { emitEmailEvent, hasDeliveryOutcome } from "../../emails.ts";
 import { findAssigneeProblem } from "../../workspace/workspace-rows.ts";
 import { emitContractEvent, toPerformer } from "../records.ts";
 import {
@@ -163,3 +167,38 @@ export const executionHandlers = {
     return reply(200, undefined);
   }),
 } satisfies ClusterHandlers;
+
+type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
+
+/** Refs: `<contract id> <e-mail id>`, and for `auto-sign` `<contract id> <signatory id>` (DECISIONS.md, C11). */
+export function createContractJobHandlers(context: LifecycleContext): JobHandlers {
+  const { clock } = context;
+
+  const createHandler = (action: string, job: ContractJob): JobHandler => ({
+    action,
+    start: (_, entry) => async (tx) => {
+      const waiting = await tx.get(schedule, entry.id);
+      // The contract left its state while the entry was already running, which canceled the entry.
+      if (waiting?.ref !== entry.ref) return "ended";
+      dequeue(tx, entry);
+      const [id = "", ...rest] = entry.ref.split(" ");
+      const contract = await tx.get(contracts, Number(id));
+      return contract ? job(tx, contract, rest) : "ended";
+    },
+  });
+
+  return {
+    "email-delivery": createHandler("the provider of e-mails reports a delivery", async (tx, _, [emailId = ""]) => {
+      const email = await tx.get(emails, Number(emailId));
+      if (!email || hasDeliveryOutcome(email)) return "reported-before";
+      await emitEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
+      return "told";
+    }),
+    "auto-sign": createHandler("auto-sign", async (tx, contract, [signatoryId]) => {
+      const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
+      if (!signatory || signatory.action) return "signed-before";
+      await recordSignature(tx, context, contract, { email: signatory.email }, fail);
+      return "signed";
+    }),
+  };
+}

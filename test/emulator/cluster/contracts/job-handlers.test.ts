@@ -7,8 +7,8 @@ import {
   schedule,
   toContractKey,
 } from "../../../../emulator/clock/schedule.ts";
-import { createContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
-import { createContractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
+import { createContractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/signatures.ts";
+import { createContract } from "../../../../emulator/cluster/contracts/records.ts";
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
 import { collections } from "../../../../emulator/compose/state/collections.ts";
 import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/state/seed.ts";

@@ -9,10 +9,10 @@ import { PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
 import {
   type StoredObject,
   signObjectUrl,
+  storageHandlers,
   storageKeys,
   storedObjects,
-} from "../../../../emulator/cluster/storage/objects.ts";
-import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
+} from "../../../../emulator/cluster/storage/storage.ts";
 import { getStandardSet } from "../../../../emulator/compose/state/seed.ts";
 import { defaultSettings } from "../../../../emulator/domain/settings.ts";
 import { parseRequestTarget } from "../../../../emulator/http/routing/path.ts";
