@@ -40,7 +40,7 @@ const sharedModules = [
   "src/client/errors.ts",
   "src/derive/command-spec.ts",
   "src/files/lock.ts",
-  "src/files/origin-marker.ts",
+  "src/files/folders.ts",
 ];
 
 /** Modules that run in a separate process. */

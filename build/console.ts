@@ -4,7 +4,7 @@ import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
 import { usedOperations } from "../src/console/api/operations.ts";
 import type { ConsoleSignature } from "../src/console/deliveries/signature.ts";
-import { deriveConsoleOperations } from "../src/derive/console-operations.ts";
+import { deriveConsoleOperations } from "../src/derive/specs.ts";
 import { getDefaultScheme, getSignatureHeader } from "../src/schemes/webhook-schemes.ts";
 
 const root = join(import.meta.dirname, "..");

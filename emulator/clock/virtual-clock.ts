@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Clock, clockModes, createSteadyClock, type WallClock } from "../../src/base/clock.ts";
-import { Emitter } from "../../src/base/events.ts";
+import { Emitter } from "../../src/base/concurrency.ts";
 import { type Cause, defineRows, lastTimestampMs, type Store, storedTime } from "../store/port.ts";
 
 /**

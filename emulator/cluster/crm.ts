@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { openCrmB } from "../../src/schemes/crm.ts";
+import { openCrmB } from "../../src/schemes/connected-apps.ts";
 import { readConnectedApps, resolveFrontEnd } from "../domain/apps.ts";
 import { findString, readFormFields } from "../http/bodies/fields.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";

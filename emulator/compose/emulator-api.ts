@@ -1,8 +1,8 @@
 import { rewind, saveSnapshot } from "../../src/api/emulator/snapshots.ts";
 import { runAfterDelay } from "../../src/base/clock.ts";
-import { onAbort } from "../../src/base/events.ts";
-import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/postgres-url.ts";
+import { onAbort } from "../../src/base/concurrency.ts";
 import { parseDuration } from "../../src/base/quantities.ts";
+import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/urls.ts";
 import { splitAtLineEnds } from "../../src/files/read-log.ts";
 import type { AdvanceTargetMs } from "../clock/advance.ts";
 import type { AdvanceTarget, Emulator, Rewind } from "../published.d.ts";

@@ -1,5 +1,5 @@
 import { createRandomIds } from "../../src/base/ids.ts";
-import { defaultSchema } from "../../src/base/postgres-url.ts";
+import { defaultSchema } from "../../src/base/urls.ts";
 import type { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { RequestInbox } from "../cluster/inbox.ts";

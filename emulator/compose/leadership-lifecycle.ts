@@ -1,4 +1,4 @@
-import { Emitter, waitUntilAborted } from "../../src/base/events.ts";
+import { Emitter, waitUntilAborted } from "../../src/base/concurrency.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import { StateFormatError, StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";

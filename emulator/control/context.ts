@@ -2,7 +2,7 @@ import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import type { IdsOf } from "../../src/api/registry.ts";
 import { computeHmac, isEqualInConstantTime } from "../../src/base/hmac.ts";
-import type { ObservedClaims } from "../../src/derive/observed.ts";
+import type { ObservedClaims } from "../../src/derive/openapi.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { StandardSet } from "../cluster/context.ts";

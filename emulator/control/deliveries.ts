@@ -1,10 +1,9 @@
 import type { Activity } from "../../src/api/activities.ts";
-import { skippedOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { watchDeliveries as watchOperation } from "../../src/api/emulator/deliveries.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
-import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
+import { getMaxAttempts, skippedOutcomes } from "../../src/api/webhook-retries.ts";
 import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
 import { isOneOf } from "../../src/base/object.ts";
 import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";

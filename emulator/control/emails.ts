@@ -1,5 +1,5 @@
 import { toIsoMillis } from "../../src/base/clock.ts";
-import { toAddressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/base/email-address.ts";
 import { contracts } from "../cluster/contracts/rows.ts";
 import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../domain/emails.ts";
 import { workspaces } from "../domain/workspaces.ts";

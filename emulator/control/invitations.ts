@@ -1,7 +1,7 @@
 import type { listInvitations } from "../../src/api/emulator/invitations.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
-import { toAddressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/base/email-address.ts";
 import { readRecipientLinks } from "../cluster/contracts/records.ts";
 import { contracts, formatCompositeId } from "../cluster/contracts/rows.ts";
 import { toTaskRecord, userTasks } from "../cluster/intake/rows.ts";

@@ -1,8 +1,7 @@
 import { formatHiddenValue } from "../../src/api/control-roles.ts";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import * as declarations from "../../src/api/registry.ts";
-import { addObservations } from "../../src/derive/observed.ts";
-import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
+import { addObservations, buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import { getFirstWorkspace } from "../domain/workspaces.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";

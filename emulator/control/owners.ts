@@ -1,4 +1,4 @@
-import { hashEmail, isEmailHash } from "../../src/schemes/email-hash.ts";
+import { hashEmail, isEmailHash } from "../../src/base/email-address.ts";
 import { inTransaction, inView } from "../http/handler.ts";
 import { toUserCodeKey } from "../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../router/mapping/signatories.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
-import { toAddressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/base/email-address.ts";
 import {
   defineNumberedRows,
   type IndexQuery,

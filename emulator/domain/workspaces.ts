@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { retrySchedule } from "../../src/api/shapes.ts";
-import { toAddressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/base/email-address.ts";
 import { defineRows, type Rows, storedTime, type View } from "../store/port.ts";
 
 export const User = z.strictObject({

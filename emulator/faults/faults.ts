@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import { addFault, type FaultRule, type OutgoingEffect } from "../../src/api/emulator/faults.ts";
 import type { Operation } from "../../src/api/operation.ts";
-import { Emitter } from "../../src/base/events.ts";
+import { Emitter } from "../../src/base/concurrency.ts";
 import { parseDuration } from "../../src/base/quantities.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { ReceivedRequest, RequestFault, RequestFaultFinder } from "../http/handler.ts";

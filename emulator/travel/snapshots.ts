@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { WallClock } from "../../src/base/clock.ts";
-import { Mutex } from "../../src/base/concurrency.ts";
-import { Emitter } from "../../src/base/events.ts";
+import { Emitter, Mutex } from "../../src/base/concurrency.ts";
 import { tryParseJson } from "../../src/base/object.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import type { Runner } from "../clock/runner.ts";

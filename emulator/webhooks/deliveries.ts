@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { activities } from "../../src/api/activities.ts";
-import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
 import { dictionary } from "../../src/api/shapes.ts";
 import { formatDeliveryStatus } from "../../src/api/webhook-health/attempts.ts";
+import { deliveryOutcomes } from "../../src/api/webhook-retries.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { getWebhookForm, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";

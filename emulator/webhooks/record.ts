@@ -4,7 +4,7 @@ import {
   failuresUntilDisabled,
   type RetrySchedule,
 } from "../../src/api/webhook-retries.ts";
-import type { Emitter } from "../../src/base/events.ts";
+import type { Emitter } from "../../src/base/concurrency.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import { purgeEmails } from "../domain/emails.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";

@@ -1,4 +1,4 @@
-import { onAbort } from "./events.ts";
+import { onAbort } from "./concurrency.ts";
 
 // Tests replace these globals while an emulator or a client runs in their process (fake timers, a fake Date, jsdom).
 // The module therefore reads them once.

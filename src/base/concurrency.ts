@@ -62,3 +62,65 @@ export async function runConcurrently<T>(
   if (failure) throw failure.error;
   return !isCut;
 }
+
+/** Listeners of one kind of event. They are called in the order in which they were added, and must not block. */
+export class Emitter<Event extends readonly unknown[] = []> {
+  readonly #listeners = new Set<(...event: Event) => void>();
+
+  /** Calls the listener at each event. Returns a function that removes it. */
+  readonly watch = (listener: (...event: Event) => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  emit(...event: Event): void {
+    for (const listener of this.#listeners) listener(...event);
+  }
+}
+
+interface AbortListeners {
+  readonly acts: Set<() => void>;
+  readonly notifyAll: () => void;
+}
+
+/**
+ * Callbacks of each signal. A signal has one listener for all callbacks, because Node.js reports more than ten
+ * listeners as a leak.
+ */
+const listenersBySignal = new WeakMap<AbortSignal, AbortListeners>();
+
+/**
+ * Calls the function once when the signal is aborted. The signal must not be aborted yet. Returns a function that
+ * removes the callback.
+ */
+export function onAbort(signal: AbortSignal, act: () => void): () => void {
+  const all = listenersBySignal.get(signal) ?? createAbortListeners(signal);
+  // A wrapper allows a caller to register the same function twice.
+  const listener = () => act();
+  all.acts.add(listener);
+  return () => {
+    all.acts.delete(listener);
+    if (all.acts.size > 0 || listenersBySignal.get(signal) !== all) return;
+    listenersBySignal.delete(signal);
+    signal.removeEventListener("abort", all.notifyAll);
+  };
+}
+
+/** Resolves when the signal is aborted, also if it already is. */
+export const waitUntilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else onAbort(signal, resolve);
+  });
+
+function createAbortListeners(signal: AbortSignal): AbortListeners {
+  const acts = new Set<() => void>();
+  const notifyAll = () => {
+    listenersBySignal.delete(signal);
+    for (const act of [...acts]) act();
+  };
+  signal.addEventListener("abort", notifyAll, { once: true });
+  const all = { acts, notifyAll };
+  listenersBySignal.set(signal, all);
+  return all;
+}

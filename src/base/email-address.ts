@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 /**
  * An e-mail address is a dot-atom (RFC 5322, 3.2.3; RFC 6532, 3.2 for other scripts) at a domain of at least two
  * labels. The domain can be internationalized (RFC 5890). Quoted local parts and addresses in brackets are rejected:
@@ -70,3 +72,18 @@ export function describeCharacter(character: string): string {
   const code = `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
   return character === replacement ? `${code}, the replacement character` : `the invisible character ${code}`;
 }
+
+/** Normalizes an address, so that all its spellings compare equal (DECISIONS.md, R11). */
+export const toAddressKey = (address: string): string => normalizeText(address.trim()).toLowerCase();
+
+/** Normalizing is slower than checking, and most addresses are already normalized. */
+const normalizeText = (text: string): string => (/[^ -~]/.test(text) ? text.normalize("NFC") : text);
+
+/**
+ * Computes the key of an address in the routing data: lower-case hex SHA-256 of its normalized form (DECISIONS.md,
+ * R11).
+ */
+export const hashEmail = (address: string): string => hash("sha256", toAddressKey(address), "hex");
+
+/** Reports whether a string is already such a hash, in either case. */
+export const isEmailHash = (text: string): boolean => text.length === 64 && /^[0-9a-fA-F]+$/.test(text);

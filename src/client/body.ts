@@ -2,9 +2,12 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { findStringEnd } from "../base/json.ts";
-import { lookupTable } from "../base/object.ts";
+import { isObject, lookupTable, toFields } from "../base/object.ts";
+import { formatSize } from "../base/quantities.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
+import { InvalidResponseError } from "./errors.ts";
 import { createSizeLimitError } from "./limits.ts";
+import type { Problem } from "./published.d.ts";
 import type { HttpResponse } from "./request.ts";
 
 const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
@@ -81,4 +84,140 @@ function isTooDeep(text: string): boolean {
     if (depth > maxDepth) return true;
   }
   return false;
+}
+
+const toNonEmptyText = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
+/** Parses any declared form of error body. `body` is parsed JSON or text. */
+export function parseProblem(status: number, body: unknown): Problem {
+  const createProblem = (message: string, rest: Partial<Problem> = {}): Problem => ({
+    code: undefined,
+    hint: undefined,
+    fields: [],
+    message,
+    ...rest,
+  });
+
+  if (isObject(body)) {
+    if (isObject(body.error)) {
+      const { code, message, hint } = body.error;
+      return createProblem(toNonEmptyText(message) ?? `status ${status}`, {
+        code: toNonEmptyText(code),
+        hint: toNonEmptyText(hint),
+      });
+    }
+    if (typeof body.error === "string") {
+      return createProblem(toNonEmptyText(body.error_description) ?? body.error, { code: body.error });
+    }
+    if (Array.isArray(body.detail)) {
+      const fields = body.detail.map(formatValidationItem);
+      return createProblem(fields.join("; "), { fields });
+    }
+    if (typeof body.detail === "string") return createProblem(body.detail, { code: toNonEmptyText(body.code) });
+    const fields = listFieldMessages(body);
+    if (fields.length > 0) return createProblem(fields.join("; "), { fields });
+  }
+  const xml = typeof body === "string" ? parseXmlError(body) : undefined;
+  return xml
+    ? createProblem(xml.message, { code: xml.code })
+    : createProblem(`The service responded with status ${status}.`);
+}
+
+function formatValidationItem(item: unknown): string {
+  if (!isObject(item)) return String(item);
+  const path = Array.isArray(item.loc) ? item.loc.join(".") : "";
+  return path ? `${path}: ${item.msg}` : String(item.msg);
+}
+
+/**
+ * Lists the messages of `{"title": ["This field is required."], "files": {"0": {"filename": ["…"]}}}`, one line each.
+ */
+function listFieldMessages(body: unknown, path: readonly string[] = []): string[] {
+  if (typeof body === "string") return [path.length ? `${path.join(".")}: ${body}` : body];
+  if (Array.isArray(body)) return body.flatMap((item) => listFieldMessages(item, path));
+  if (!isObject(body)) return [];
+  return Object.entries(body).flatMap(([key, value]) => listFieldMessages(value, [...path, key]));
+}
+
+/** Parses the storage provider's `<Error><Code>…</Code><Message>…</Message></Error>` (DECISIONS.md, P17). */
+function parseXmlError(body: string): { code: string; message: string } | undefined {
+  const code = /<Code>([^<]*)<\/Code>/.exec(body)?.[1];
+  const message = /<Message>([^<]*)<\/Message>/.exec(body)?.[1];
+  return code === undefined ? undefined : { code, message: message ?? code };
+}
+
+/**
+ * A stream can continue forever, but an unfinished event is limited. Entries of the request log take a few kilobytes.
+ */
+const maxEventBytes = 16 * 2 ** 20;
+
+/**
+ * Called when the service skips events because the client reads too slowly. `count` is their number, if the service
+ * reports it.
+ */
+export type MissedEventsHandler = (count: number | undefined) => void;
+
+/**
+ * Parses the documents of a stream of server-sent events (WHATWG HTML, 9.2). An event `resync` is reported to the
+ * handler. Throws InvalidResponseError.
+ */
+export async function* parseServerSentEvents(
+  body: AsyncIterable<Uint8Array>,
+  onMissed: MissedEventsHandler = () => {},
+): AsyncGenerator<unknown> {
+  let data: string[] = [];
+  let isResync = false;
+  let size = 0;
+  for await (const line of readLines(body)) {
+    size += line.length;
+    if (size > maxEventBytes) throw createTooLargeError();
+    if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+    if (/^event: ?resync$/.test(line)) isResync = true;
+    if (line !== "") continue;
+    const event = data.length > 0 ? parseEvent(data.join("\n")) : undefined;
+    if (isResync) onMissed(getMissedCount(event));
+    else if (data.length > 0) yield event;
+    isResync = false;
+    data = [];
+    size = 0;
+  }
+}
+
+/** Lines end with CR LF, LF or CR. The chunks of a line are joined once, at its end. */
+async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let pieces: string[] = [];
+  let size = 0;
+  let afterCarriageReturn = false;
+  for await (const chunk of body) {
+    let text = decoder.decode(chunk, { stream: true });
+    if (afterCarriageReturn && text.startsWith("\n")) text = text.slice(1);
+    if (text === "") continue;
+    afterCarriageReturn = text.endsWith("\r");
+    const [first = "", ...furtherLines] = text.split(/\r\n|\n|\r/);
+    pieces.push(first);
+    size += first.length;
+    if (size > maxEventBytes) throw createTooLargeError();
+    if (furtherLines.length === 0) continue;
+    yield pieces.join("");
+    yield* furtherLines.slice(0, -1);
+    pieces = [furtherLines.at(-1)!];
+    size = pieces[0]!.length;
+  }
+}
+
+const createTooLargeError = (): InvalidResponseError =>
+  new InvalidResponseError(200, `The service sent an event of more than ${formatSize(maxEventBytes)}.`);
+
+function getMissedCount(event: unknown): number | undefined {
+  const { missed } = toFields(event);
+  return typeof missed === "number" ? missed : undefined;
+}
+
+function parseEvent(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw new InvalidResponseError(200, "The service sent an event that is not JSON.");
+  }
 }

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
+import { describeIssue } from "../base/errors.ts";
 import { toPlainNumbers } from "../base/json.ts";
-import { describeIssue } from "../base/schema-issues.ts";
 import { findPlaceholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { WallClock } from "../base/clock.ts";
-import { onAbort } from "../base/events.ts";
+import { onAbort } from "../base/concurrency.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
 import { waitForNextTurn } from "../base/timing.ts";
 import {

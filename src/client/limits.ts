@@ -4,7 +4,7 @@ import { formatSize } from "../base/quantities.ts";
  * Read mode of a response. The mode decides the limits. `whole`: in memory, with limits on bytes and total time.
  * `stream`: forwarded as it arrives, for example to a file, with a limit on bytes and a minimum speed. `export`: in
  * memory like `whole`, with the minimum speed of `stream`. `events`: can be silent for long and continue forever, with
- * a limit on each event (src/client/events.ts).
+ * a limit on each event (src/client/body.ts).
  */
 export type ReadMode = "whole" | "stream" | "export" | "events";
 

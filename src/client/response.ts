@@ -3,12 +3,10 @@ import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
 import { redactUrl } from "../api/secrets.ts";
 import { restoreExactNumbers } from "../base/json.ts";
-import { parseJson } from "./body.ts";
+import { type MissedEventsHandler, parseJson, parseProblem, parseServerSentEvents } from "./body.ts";
 import { findIssues, getFirstShapeProblem } from "./checked-call.ts";
 import { InvalidResponseError, isOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
-import { type MissedEventsHandler, parseServerSentEvents } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
-import { parseProblem } from "./problem.ts";
 import { type HttpRequest, type HttpResponse, isIdempotent } from "./request.ts";
 
 /** Success, checked against its declaration. */
@@ -251,4 +249,10 @@ function parseResponseJson(response: HttpResponse, text: string): unknown {
     if (/^\s*[[{]/.test(text)) throw createUnexpectedError("JSON", response, "text that is not JSON");
     return undefined;
   }
+}
+
+/** Returns the virtual time of a response of an emulator in milliseconds. Undefined for other services. */
+export function readVirtualTime(headers: Readonly<Record<string, string>>): number | undefined {
+  const ms = Date.parse(headers["x-svc-time"] ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
 }

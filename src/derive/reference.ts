@@ -15,7 +15,7 @@ import { getRequiredRole, type Operation } from "../api/operation.ts";
 import { lookupTable } from "../base/object.ts";
 import { pluralize } from "../base/text.ts";
 import type { CommandDeclaration, FlagSpec, PositionalSpec } from "./command-spec.ts";
-import { findObservedFailure, type ObservedClaim, type ObservedClaims } from "./observed.ts";
+import { findObservedFailure, type ObservedClaim, type ObservedClaims } from "./openapi.ts";
 
 export interface ReferenceParts {
   readonly registry: readonly Operation[];

@@ -1,10 +1,15 @@
-import type { Operation } from "../api/operation.ts";
-import { operationsByResource } from "../api/registry.ts";
+import { type ControlRole, controlRoles, isAllowed } from "../api/control-roles.ts";
+import { getRequiredRole, type Operation } from "../api/operation.ts";
+import { operationsByResource, registry } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";
+import { groupBy, lookupTable } from "../base/object.ts";
 import type { CommandSpec } from "./command-spec.ts";
 import { deriveCommands } from "./commands.ts";
 
 type CommandGroups = Readonly<Record<string, readonly CommandSpec[]>>;
+
+const deriveAll = (): CommandSpec[] =>
+  deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>);
 
 let cachedGroups: CommandGroups | undefined;
 
@@ -13,18 +18,50 @@ let cachedGroups: CommandGroups | undefined;
  * to a file.
  */
 export const deriveSpecs = (): CommandGroups => {
-  cachedGroups ??= groupCommands(
-    deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>),
-  );
+  cachedGroups ??= lookupTable(Object.fromEntries(groupBy(deriveAll(), ({ words }) => words[0]!)));
   return cachedGroups;
 };
 
-function groupCommands(specs: readonly CommandSpec[]): CommandGroups {
-  const groups: Record<string, CommandSpec[]> = Object.create(null);
-  for (const spec of specs) {
-    const group = spec.words[0]!;
-    groups[group] ??= [];
-    groups[group].push(spec);
-  }
-  return groups;
+/** Data about an operation in the console, for the call and for its command. */
+export interface ConsoleOperation {
+  readonly method: string;
+  readonly path: string;
+  readonly command: string;
+  readonly positionals: readonly string[];
+  /** Flag of each field, by its path: the flag of `body.until_idle` is `until-idle`. */
+  readonly flags: Readonly<Record<string, string>>;
+  /** Roles whose tokens are accepted, lowest first. Missing if every caller is accepted. */
+  readonly allowed?: readonly ControlRole[];
+  /** Set if the command requires confirmation unless `--yes` is given. */
+  readonly confirmed?: true;
+}
+
+/**
+ * Returns the operations with these IDs as plain data, because the page contains no schemas. Throws if an operation
+ * does not exist.
+ */
+export function deriveConsoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
+  const operations: readonly Operation[] = registry;
+  const needed = new Map(operations.map((operation) => [operation.id, getRequiredRole(operation)]));
+  const specs = new Map(deriveAll().map((spec) => [spec.operation, spec]));
+  return Object.fromEntries(
+    ids.map((id) => {
+      const spec = specs.get(id);
+      if (!spec) throw new Error(`Operation ${id} not found`);
+      const needs = needed.get(id);
+      const flags = spec.flags.flatMap(({ flag, target }) => (target ? [[`${target.in}.${target.name}`, flag]] : []));
+      return [
+        id,
+        {
+          method: [spec.method].flat()[0]!,
+          path: spec.path,
+          command: spec.words.join(" "),
+          positionals: spec.positionals.map(({ name }) => name),
+          flags: Object.fromEntries(flags),
+          ...(needs && { allowed: controlRoles.filter((role) => isAllowed(role, needs)) }),
+          ...(spec.confirm ? { confirmed: true as const } : {}),
+        },
+      ];
+    }),
+  );
 }

@@ -1,7 +1,14 @@
 import { type Bytes, computeHmac, type Digest } from "../base/hmac.ts";
-import { standardWebhookHeaders, standardWebhookToleranceSeconds, verifyStandardWebhook } from "./standard-webhooks.ts";
 import { createInvalidVerdict, type Verdict } from "./verdict.ts";
-import { compareContentHash, contentHash, contentHashHeader, contentHashOfStream } from "./webhook.ts";
+import {
+  compareContentHash,
+  contentHash,
+  contentHashHeader,
+  contentHashOfStream,
+  standardWebhookHeaders,
+  standardWebhookToleranceSeconds,
+  verifyStandardWebhook,
+} from "./webhook.ts";
 
 export interface WebhookMessage {
   /** Key of the workspace in base64. */

@@ -6,6 +6,7 @@ import {
   editFields,
   type FieldLocation,
   findPersonalKind,
+  getVocabulary,
   isIdentifier,
   isoTimePattern,
   isRandomLooking,
@@ -13,10 +14,10 @@ import {
   isSecretValue,
   isSentence,
   mediaTypePattern,
+  type Vocabulary,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
 import { isStandInEmail, isStandInPhone, isStandInWord, type StandIns, type TextKind } from "./stand-ins.ts";
-import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 const emailPattern =
   /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+(?:@|%40)[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;

@@ -5,10 +5,9 @@ import { isSecretName } from "../api/secrets.ts";
 import { lookupTable, tryParseJson } from "../base/object.ts";
 import { isSignatureHeader } from "../schemes/webhook-schemes.ts";
 import { decodeUrlPart, getHeader, type HttpMessage, type RecordedExchange } from "./exchange.ts";
-import { editMarkup, type FieldLocation } from "./fields.ts";
+import { editMarkup, type FieldLocation, getVocabulary } from "./fields.ts";
 import { TextSanitizer } from "./sanitize-text.ts";
 import type { StandIns } from "./stand-ins.ts";
-import { getVocabulary } from "./vocabulary.ts";
 
 /** Headers of one connection, and headers that identify the sending program. */
 const droppedHeaderPattern =

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
-import { hashEmail } from "../schemes/email-hash.ts";
+import { hashEmail } from "../base/email-address.ts";
 import type { FieldLocation, PersonalKind } from "./fields.ts";
 
 /** Kind of a string. The words of a name are replaced, and the words of an error are preserved if possible. */

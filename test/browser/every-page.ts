@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
-import { signCrmA, signCrmB } from "../../src/schemes/crm.ts";
+import { signCrmA, signCrmB } from "../../src/schemes/connected-apps.ts";
 import type { Tab } from "../support/browser.ts";
 import { bilateralSigning, createContractRequest as contract, createSentContract } from "../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";

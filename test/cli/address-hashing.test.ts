@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { hashEmail } from "../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../src/base/email-address.ts";
 import { startCliEmulator } from "../support/cli/cli-emulator.ts";
 
 it("hashing produces the same digest from a file, the command line and a document", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { hashEmail } from "../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../src/base/email-address.ts";
 import { startCliEmulator } from "../support/cli/cli-emulator.ts";
 
 /** An environment that names the router without the control plane of the emulator. */

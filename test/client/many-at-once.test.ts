@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../src/base/clock.ts";
-import { onAbort } from "../../src/base/events.ts";
+import { onAbort } from "../../src/base/concurrency.ts";
 
 describe("abort signal with many waiters", () => {
   it("adds one listener, notifies each waiter once, and removes the listener", async () => {

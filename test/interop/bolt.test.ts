@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { App, HTTPReceiver, LogLevel } from "@slack/bolt";
-import { signChatA } from "../../src/schemes/chat-a.ts";
+import { signChatA } from "../../src/schemes/connected-apps.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator, type TestResponse } from "../support/emulator.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/crm.ts";
+import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/connected-apps.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { installLibrary } from "../support/foreign/library.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import decode from "salesforce-signed-request";
-import { openCrmB, signCrmB } from "../../src/schemes/crm.ts";
+import { openCrmB, signCrmB } from "../../src/schemes/connected-apps.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 
 interface Vector {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
-import { signChatA, verifyChatA } from "../../src/schemes/chat-a.ts";
+import { signChatA, verifyChatA } from "../../src/schemes/connected-apps.ts";
 
 const { signing_secret: signingSecret, vectors: good, negative, age_cases_s: ages } = vectors.chat_a;
 const secondsToMs = (timestamp: string) => Number(timestamp) * 1_000;

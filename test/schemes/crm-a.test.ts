@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
-import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/crm.ts";
+import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/connected-apps.ts";
 
 const { crm_a: crmA } = vectors;
 const v3 = crmA.vectors.find(({ id }) => id === "A7")!;

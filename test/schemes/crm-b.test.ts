@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
-import { openCrmB, signCrmB } from "../../src/schemes/crm.ts";
+import { openCrmB, signCrmB } from "../../src/schemes/connected-apps.ts";
 
 const { crm_b: crmB } = vectors;
 const secret = crmB.consumer_secret;

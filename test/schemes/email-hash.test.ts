@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { hashEmail, isEmailHash } from "../../src/schemes/email-hash.ts";
+import { hashEmail, isEmailHash } from "../../src/base/email-address.ts";
 
 describe("e-mail address hash", () => {
   // printf ann@corp.example | sha256sum

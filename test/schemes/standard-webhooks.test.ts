@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
-import { standardWebhookHeaders, verifyStandardWebhook } from "../../src/schemes/standard-webhooks.ts";
+import { standardWebhookHeaders, verifyStandardWebhook } from "../../src/schemes/webhook.ts";
 
 const { standard_webhooks: vector } = vectors;
 const { secret, body } = vector;

@@ -131,7 +131,7 @@ export const layers: readonly Layer[] = [
       "src/api/webhook-retries.ts",
       "src/api/webhook-health",
     ],
-    typesOf: ["src/api", "src/derive/console-operations.ts"],
+    typesOf: ["src/api", "src/derive/specs.ts"],
     inBrowser: true,
     io: false,
     homeOf: "the console",

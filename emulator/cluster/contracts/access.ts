@@ -3,7 +3,7 @@ import type { inviteToContract } from "../../../src/api/contracts/contract-detai
 import { contractPermissions, type userScoping } from "../../../src/api/contracts/shapes.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import type { User } from "../../domain/workspaces.ts";
 import { inTransaction } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";

@@ -3,7 +3,7 @@ import type { Recipient } from "../../../src/api/contracts/contracts.ts";
 import type { RejectionCode } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import { inTransaction, inView } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";

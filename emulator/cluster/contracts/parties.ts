@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Address } from "../../../src/api/contracts/shapes.ts";
 import type { Clock } from "../../../src/base/clock.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import type { LegalEntity, Workspace } from "../../domain/workspaces.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";

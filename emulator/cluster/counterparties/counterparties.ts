@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { createCounterparty, showCounterparty } from "../../../src/api/contracts/counterparties.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
 import { inTransaction, inView } from "../../http/handler.ts";
 import type { ClusterHandlers } from "../context.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import { getFirstWorkspace, type User, users, workspaces } from "../../domain/workspaces.ts";
 import { defineRows, storedDeadline, storedTime, type View } from "../../store/port.ts";
 

@@ -1,5 +1,5 @@
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import { isOneOf } from "../../../src/base/object.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { clusterRows } from "../../domain/clusters.ts";
 import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
 import { type User, users, workspaces } from "../../domain/workspaces.ts";

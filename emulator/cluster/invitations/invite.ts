@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import { computeHmacText } from "../../../src/base/hmac.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { sendEmail } from "../../domain/emails.ts";
 import {
   findInvitationKind,

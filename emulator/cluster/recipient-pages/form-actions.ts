@@ -1,8 +1,8 @@
 import type { Failure } from "../../../src/api/failure.ts";
 import { DeclaredFailureError, fail, failures } from "../../../src/api/failures.ts";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { Transaction } from "../../store/port.ts";
 import { addComment } from "../contracts/comments.ts";

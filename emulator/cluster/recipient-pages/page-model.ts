@@ -1,4 +1,4 @@
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import { emails } from "../../domain/emails.ts";
 import { entities, type User, users } from "../../domain/workspaces.ts";
 import { type Html, html } from "../../http/page.ts";

@@ -1,5 +1,5 @@
 import type { Clock, WallClock } from "../../../src/base/clock.ts";
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import type { JobCommit, JobHandlers } from "../../clock/job-handler.ts";
 import { dequeue, enqueue, getCause, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
 import { clusterRows } from "../../domain/clusters.ts";

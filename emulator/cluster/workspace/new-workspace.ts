@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import {
   contractTypes,
   entities,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import { roles, type User, users } from "../../domain/workspaces.ts";
 import { inView } from "../../http/handler.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";

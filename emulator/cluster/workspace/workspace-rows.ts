@@ -1,5 +1,5 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/base/email-address.ts";
 import {
   contractTypes,
   entities,

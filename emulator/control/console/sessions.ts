@@ -1,6 +1,6 @@
 import type { ControlRole } from "../../../src/api/control-roles.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { Emitter } from "../../../src/base/events.ts";
+import { Emitter } from "../../../src/base/concurrency.ts";
 import { hash, isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 

@@ -1,4 +1,4 @@
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { endContractEntries, schedule } from "../../clock/schedule.ts";
 import { contractAccess } from "../../cluster/contracts/access.ts";
 import { comments } from "../../cluster/contracts/comments.ts";

@@ -1,4 +1,4 @@
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { type Invitation, invitations } from "../../cluster/invitations/invite.ts";
 import { addWorkspace } from "../../cluster/workspace/new-workspace.ts";
 import { type Workspace, workflows, workspaces } from "../../domain/workspaces.ts";

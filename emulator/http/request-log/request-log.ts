@@ -1,4 +1,4 @@
-import { Emitter } from "../../../src/base/events.ts";
+import { Emitter } from "../../../src/base/concurrency.ts";
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
 
 /** A finding: the emulator accepted something that the real service may reject. */

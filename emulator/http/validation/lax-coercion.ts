@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { type Expectation, getExpectation } from "../../../src/api/expectation.ts";
 import type { Operation } from "../../../src/api/operation.ts";
+import { type Expectation, getExpectation } from "../../../src/api/shapes.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { findNearest } from "../../../src/base/text.ts";
 import type { DecodedBody } from "../bodies/json.ts";

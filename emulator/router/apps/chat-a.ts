@@ -1,4 +1,4 @@
-import { verifyChatA } from "../../../src/schemes/chat-a.ts";
+import { verifyChatA } from "../../../src/schemes/connected-apps.ts";
 import { readConnectedApps } from "../../domain/apps.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { concatBody } from "../../http/bodies/decode.ts";

@@ -1,4 +1,4 @@
-import { openCrmB, verifyCrmA } from "../../../src/schemes/crm.ts";
+import { openCrmB, verifyCrmA } from "../../../src/schemes/connected-apps.ts";
 import { readConnectedApps, resolveFrontEnd } from "../../domain/apps.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { findString } from "../../http/bodies/fields.ts";

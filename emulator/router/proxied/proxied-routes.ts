@@ -1,4 +1,4 @@
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { findInvitationKind } from "../../domain/workspaces.ts";
 import type { ForwardCall, RouterHandlers } from "../context.ts";
 import { isServerMetadata } from "../oidc/discovery.ts";

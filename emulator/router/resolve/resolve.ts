@@ -1,4 +1,4 @@
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { parseBearerToken, readClusterClaim } from "../../../src/schemes/http-authorization.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { findSession } from "../../domain/control-tokens.ts";

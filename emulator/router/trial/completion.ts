@@ -1,6 +1,6 @@
 import type { InputOf } from "../../../src/api/operation.ts";
 import type * as declared from "../../../src/api/router/trial.ts";
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { type NewWorkspaceRequest, NewWorkspaceResponse, newWorkspacePath } from "../../domain/workspaces.ts";
 import type { ForwardableRequest } from "../../http/outgoing/forward.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { OAuthProviderType } from "../../../src/api/router/proxied.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
-import { hashEmail, toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { hashEmail, toAddressKey } from "../../../src/base/email-address.ts";
 import { defineNumberedRows, defineRows, type View } from "../../store/port.ts";
 import type { RouterContext } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { formatPostgresUrl, parsePostgresUrl } from "../../../src/base/postgres-url.ts";
+import { formatPostgresUrl, parsePostgresUrl } from "../../../src/base/urls.ts";
 
 /** Runs statements on one connection or several. */
 export type Sql = postgres.Sql;

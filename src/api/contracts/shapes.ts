@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { decodeFileBase64 } from "../../base/hmac.ts";
-import { expectedCountry } from "../expectation.ts";
-import { dictionary, email, optionalString, timestamp } from "../shapes.ts";
+import { dictionary, email, expectedCountry, optionalString, timestamp } from "../shapes.ts";
 import { contractStatuses } from "./lifecycle.ts";
 
 export const ContractStatus = z.enum(contractStatuses);

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
-import { expectedEmailHash } from "../expectation.ts";
 import { type Auth, defineOperation, json } from "../operation.ts";
 import { routerOperation } from "../services.ts";
+import { expectedEmailHash } from "../shapes.ts";
 
 /** Id of the cluster in a bulk request, which owns the listed identifiers. */
 export const clusterId = z.string().describe("Cluster that owns the identifiers");

@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { expectedEmail } from "../expectation.ts";
 import { defineOperation, json, passthrough, raw } from "../operation.ts";
 import { routerOperation } from "../services.ts";
-import { optionalString } from "../shapes.ts";
+import { expectedEmail, optionalString } from "../shapes.ts";
 import { forwarding, forwardingToAll } from "./failures.ts";
 
 /** Shared parts of the routes that are proxied to clusters (DECISIONS.md, R34). */

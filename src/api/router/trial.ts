@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
-import { expectedEmail } from "../expectation.ts";
 import { defineOperation, json, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
-import { dictionary, optionalString } from "../shapes.ts";
+import { dictionary, expectedEmail, optionalString } from "../shapes.ts";
 import { OAuthProviderType } from "./proxied.ts";
 
 export const TrialSignupDomainModel = z.strictObject({

@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
-import { readVirtualTime } from "../../client/virtual-time.ts";
+import { readVirtualTime } from "../../client/response.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { Context } from "../command.ts";
 import { changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { createTextFlag } from "../../derive/command-spec.ts";
-import { addObservations } from "../../derive/observed.ts";
-import { buildOpenApi } from "../../derive/openapi.ts";
+import { addObservations, buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/observations.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { resolveServiceSettings } from "../connection/resolve-settings.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { defaultSchema, isSchemaName, type PostgresUrl, parsePostgresUrl } from "../../base/postgres-url.ts";
+import { defaultSchema, isSchemaName, type PostgresUrl, parsePostgresUrl } from "../../base/urls.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 

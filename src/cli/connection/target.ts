@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
-import { isForeignState } from "../../files/origin-marker.ts";
+import { isForeignState } from "../../files/folders.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { GlobalOptions } from "../parse/globals.ts";

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { onAbort } from "../../base/events.ts";
+import { onAbort } from "../../base/concurrency.ts";
 import type { Host, SignalName } from "./host.ts";
 
 /** Time for required work after Ctrl-C. The whole shutdown takes at most one second. */

@@ -1,6 +1,6 @@
 import type { ArgumentsOf, ResultOf } from "../../api/operation.ts";
 import type { OperationById } from "../../api/registry.ts";
-import type { ConsoleOperation } from "../../derive/console-operations.ts";
+import type { ConsoleOperation } from "../../derive/specs.ts";
 
 /** Arguments of an operation. */
 export type OperationInput<Id extends OperationId> = ArgumentsOf<OperationById<Id>>;

@@ -1,5 +1,5 @@
+import { getVocabulary } from "../fields.ts";
 import { isStandInToken, isStandInWord } from "../stand-ins.ts";
-import { getVocabulary } from "../vocabulary.ts";
 import type { ReplayLinks } from "./links.ts";
 
 export type TextDifference = "wording" | "enumeration" | "value" | "time-format" | "time";

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 
 /** The cluster of an address, or undefined. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cp, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { createBulkFixture, createNumberedIds, type ResponseScript } from "../../support/cli/bulk-stage.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import type { RunOptions } from "../../support/cli/run-cli.ts";

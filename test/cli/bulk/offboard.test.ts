@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";

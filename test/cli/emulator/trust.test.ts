@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { writeOriginMarker } from "../../../src/files/origin-marker.ts";
+import { writeOriginMarker } from "../../../src/files/folders.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { standardWebhookHeaders } from "../../../src/schemes/standard-webhooks.ts";
+import { standardWebhookHeaders } from "../../../src/schemes/webhook.ts";
 import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startReceiver } from "../../support/receiver.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { acme, createContractRequest, createUploadRequest, jo } from "../../support/contracts.ts";
 import { startTestEmulator, type TestEmulator, type TestResponse } from "../../support/emulator.ts";
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { signChatA } from "../../../src/schemes/chat-a.ts";
-import { signCrmA } from "../../../src/schemes/crm.ts";
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
+import { signChatA, signCrmA } from "../../../src/schemes/connected-apps.ts";
 import { deviceGrantType } from "../../support/identity/devices.ts";
 import { formHeaders } from "../../support/identity/sign-in.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed-emulator.ts";

@@ -1,6 +1,6 @@
 import { receiveActivity } from "../../../src/api/router/chat.ts";
-import { signCrmA, signCrmB } from "../../../src/schemes/crm.ts";
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
+import { signCrmA, signCrmB } from "../../../src/schemes/connected-apps.ts";
 import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
 import type { TestResponse } from "../../support/emulator.ts";
 import type { RoutedEmulator } from "../../support/routed-emulator.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { acme, createDraftContract, createSentContract, jo } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";

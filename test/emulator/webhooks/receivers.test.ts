@@ -9,8 +9,7 @@ import { findForbiddenAddressReason, findForbiddenUrlReason } from "../../../emu
 import { createWebhookSender } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import { showDelivery } from "../../../emulator/webhooks/log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { verifyStandardWebhook } from "../../../src/schemes/standard-webhooks.ts";
-import { verifyContentHash } from "../../../src/schemes/webhook.ts";
+import { verifyContentHash, verifyStandardWebhook } from "../../../src/schemes/webhook.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { startRawServer } from "../../support/raw-server.ts";
 import { startReceiver } from "../../support/receiver.ts";

@@ -1,6 +1,6 @@
 import { type RejectionCode, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 import { type Fail, fail } from "../../../../src/api/failures.ts";
-import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../../src/base/email-address.ts";
 import type { JobHandler, JobHandlers } from "../../../clock/job-handler.ts";
 import { dequeue, schedule } from "../../../clock/schedule.ts";
 import { emails } from "../../../domain/emails.ts";

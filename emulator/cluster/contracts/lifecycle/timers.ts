@@ -1,5 +1,5 @@
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
-import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../../src/base/email-address.ts";
 import { enqueue, toContractKey } from "../../../clock/schedule.ts";
 import { type Email, emails, sendEmail } from "../../../domain/emails.ts";
 import type { Transaction } from "../../../store/port.ts";

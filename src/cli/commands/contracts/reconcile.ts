@@ -8,7 +8,7 @@ import { pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { replaceMissing } from "../../../client/errors.ts";
-import { readVirtualTime } from "../../../client/virtual-time.ts";
+import { readVirtualTime } from "../../../client/response.ts";
 import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";

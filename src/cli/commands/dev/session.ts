@@ -1,6 +1,6 @@
 import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import { waitUntilAborted } from "../../../base/events.ts";
+import { waitUntilAborted } from "../../../base/concurrency.ts";
 import type { Context } from "../../command.ts";
 import type { WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import type { StyledLine } from "../../output/styled.ts";

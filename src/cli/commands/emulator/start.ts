@@ -2,7 +2,7 @@ import { finished } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
-import { waitUntilAborted } from "../../../base/events.ts";
+import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";

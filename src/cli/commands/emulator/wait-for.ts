@@ -1,10 +1,10 @@
 import { activities } from "../../../api/activities.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
-import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { advanceClock, showClock } from "../../../api/emulator/clock.ts";
 import { wait } from "../../../api/emulator/wait.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
+import { deliveryOutcomes } from "../../../api/webhook-retries.ts";
 import { isOneOf } from "../../../base/object.ts";
 import { describeDuration } from "../../../base/quantities.ts";
 import type { Client } from "../../../client/client.ts";

@@ -17,7 +17,7 @@ import {
   RequestIdSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { waitUntilAborted } from "../../../base/events.ts";
+import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { tryParseJson } from "../../../base/object.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";

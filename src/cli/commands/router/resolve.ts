@@ -1,7 +1,7 @@
 import { listOwners } from "../../../api/emulator/owners.ts";
 import { listClusters } from "../../../api/router/clusters.ts";
+import { isEmailHash } from "../../../base/email-address.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
-import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { readClusterClaim } from "../../../schemes/http-authorization.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";

@@ -1,5 +1,5 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { isEmailHash, toAddressKey } from "../../../schemes/email-hash.ts";
+import { isEmailHash, toAddressKey } from "../../../base/email-address.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { createHashedEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";

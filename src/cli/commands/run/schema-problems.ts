@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { describeBound } from "../../../base/errors.ts";
 import { lookupTable } from "../../../base/object.ts";
-import { describeBound } from "../../../base/schema-issues.ts";
 import { findNearest } from "../../../base/text.ts";
 import { savedValueMessage } from "./schema.ts";
 

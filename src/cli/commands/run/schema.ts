@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { activities } from "../../../api/activities.ts";
-import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { addFault } from "../../../api/emulator/faults.ts";
 import { registry } from "../../../api/registry.ts";
 import { dictionary } from "../../../api/shapes.ts";
+import { deliveryOutcomes } from "../../../api/webhook-retries.ts";
 import { durationPattern, parseDuration } from "../../../base/quantities.ts";
 
 const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>

@@ -1,4 +1,4 @@
-import { waitUntilAborted } from "../../../base/events.ts";
+import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createIntegerFlag, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { openRecordingProxy } from "../../../verify/proxy.ts";

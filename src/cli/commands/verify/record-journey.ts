@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { hashEmail } from "../../../base/email-address.ts";
 import { isObject, toFields } from "../../../base/object.ts";
-import { hashEmail } from "../../../schemes/email-hash.ts";
 import type { RecordingClient } from "./record-caller.ts";
 
 export const journeyPlanSteps: readonly string[] = [

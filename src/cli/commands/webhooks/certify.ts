@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { type Activity, activities } from "../../../api/activities.ts";
-import { waitUntilAborted } from "../../../base/events.ts";
+import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";

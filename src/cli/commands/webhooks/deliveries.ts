@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import { activities } from "../../../api/activities.ts";
-import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
 import { type Attempt, filterScheduled, formatNextAttempt } from "../../../api/webhook-health/attempts.ts";
 import {
   computeNextAttempt,
+  deliveryOutcomes,
   describeRetrySchedule,
   failuresUntilDisabled,
   getRetryDelayMs,

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
-import { waitUntilAborted } from "../../../base/events.ts";
+import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { formatSize } from "../../../base/quantities.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { type Activity, activities as known } from "../../../api/activities.ts";
 import { createWebhook, deleteWebhook } from "../../../api/contracts/webhooks.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import { onAbort } from "../../../base/events.ts";
+import { onAbort } from "../../../base/concurrency.ts";
 import { isOneOf, toFields } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";

@@ -2,17 +2,18 @@ import { type Stats, statSync } from "node:fs";
 import { lstat, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { memoize, toFields, tryParseJson } from "../../../base/object.ts";
-import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
-import { checkHolder, findOriginal, type LockHolder, readLock } from "../../../files/lock.ts";
-import { identifyMachine, isOnThisMachine } from "../../../files/machine.ts";
 import {
   excludeFromGit,
   gitignoreFile,
   hasOriginMarker,
   isInStateFolder,
+  makeFolder,
   markNewState,
   originFile,
-} from "../../../files/origin-marker.ts";
+  resolveRealPath,
+} from "../../../files/folders.ts";
+import { checkHolder, findOriginal, type LockHolder, readLock } from "../../../files/lock.ts";
+import { identifyMachine, isOnThisMachine } from "../../../files/machine.ts";
 import type { Output } from "../../output/output.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";

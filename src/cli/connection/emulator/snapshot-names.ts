@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { resolveRealPath } from "../../../files/folders.ts";
+import { isForeignState, resolveRealPath } from "../../../files/folders.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
-import { isForeignState } from "../../../files/origin-marker.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { readEnvironmentEmulator } from "../resolve-settings.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { signCrmA } from "../../../../src/schemes/crm.ts";
+import { signCrmA } from "../../../../src/schemes/connected-apps.ts";
 import { createDraftContract } from "../../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 

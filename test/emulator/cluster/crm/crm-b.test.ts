@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { signCrmB } from "../../../../src/schemes/crm.ts";
+import { signCrmB } from "../../../../src/schemes/connected-apps.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 
 const path = "/router/v1/crm_b/";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { hashEmail } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/base/email-address.ts";
 import { createSentContract } from "../../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { waitUntilIdle } from "../../../support/rejections.ts";

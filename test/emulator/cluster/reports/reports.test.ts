@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { hashEmail } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/base/email-address.ts";
 import { createSentContract } from "../../../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { waitUntilIdle } from "../../../support/rejections.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { signChatA } from "../../../../src/schemes/chat-a.ts";
+import { signChatA } from "../../../../src/schemes/connected-apps.ts";
 import { pickStatusAndBody } from "../../../support/emulator.ts";
 import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type CrmAVersion, signCrmA } from "../../../../src/schemes/crm.ts";
-import { hashEmail } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/base/email-address.ts";
+import { type CrmAVersion, signCrmA } from "../../../../src/schemes/connected-apps.ts";
 import { pickStatusAndBody } from "../../../support/emulator.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 

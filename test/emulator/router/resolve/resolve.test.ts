@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { hashEmail } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/base/email-address.ts";
 import { pickStatusAndBody, startTestEmulator, type TestRequest } from "../../../support/emulator.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 

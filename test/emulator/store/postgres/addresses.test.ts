@@ -5,7 +5,7 @@ import { createServer, type ListenOptions } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Database } from "../../../../emulator/store/postgres/database.ts";
-import { formatPostgresUrl, parsePostgresUrl } from "../../../../src/base/postgres-url.ts";
+import { formatPostgresUrl, parsePostgresUrl } from "../../../../src/base/urls.ts";
 import { addCleanup } from "../../../support/cleanup.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 

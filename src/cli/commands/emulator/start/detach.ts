@@ -4,8 +4,7 @@ import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { createTemporaryName } from "../../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../../files/disk.ts";
-import { makeFolder, resolveRealPath } from "../../../../files/folders.ts";
-import { isForeignState, writeOriginMarker } from "../../../../files/origin-marker.ts";
+import { isForeignState, makeFolder, resolveRealPath, writeOriginMarker } from "../../../../files/folders.ts";
 import type { Context } from "../../../command.ts";
 import {
   createUntrustedStateError,

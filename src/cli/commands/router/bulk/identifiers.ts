@@ -1,6 +1,11 @@
-import { describeCharacter, findEmailAddressProblem } from "../../../../base/email-address.ts";
+import {
+  describeCharacter,
+  findEmailAddressProblem,
+  hashEmail,
+  isEmailHash,
+  toAddressKey,
+} from "../../../../base/email-address.ts";
 import { createTextFlag } from "../../../../derive/command-spec.ts";
-import { hashEmail, isEmailHash, toAddressKey } from "../../../../schemes/email-hash.ts";
 import { UsageError } from "../../../process/failure.ts";
 
 /** Kind of identifier in a table. It defines whether a string is such an identifier, and its form in requests. */

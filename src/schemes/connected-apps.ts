@@ -2,6 +2,40 @@ import { type Bytes, computeHmac, decodeAnyBase64, hash, isEqualInConstantTime }
 import { isObject, tryParseJson } from "../base/object.ts";
 import { createInvalidVerdict, isFresh, type Verdict, validVerdict } from "./verdict.ts";
 
+/** Maximum age of a request of the chat app in seconds, inclusive (DECISIONS.md, P10). */
+const chatAMaxAgeSeconds = 300;
+
+interface ChatARequest {
+  readonly signingSecret: string;
+  /** Seconds since the epoch, from the timestamp header. */
+  readonly timestamp: string;
+  /** Raw body. JSON that was parsed and serialized again has a different signature. */
+  readonly body: Bytes;
+}
+
+/** Computes the `v0` signature: `v0=` and the lower-case hex HMAC-SHA256 of `v0:<timestamp>:<body>`. */
+export const signChatA = ({ signingSecret, timestamp, body }: ChatARequest): string =>
+  `v0=${computeHmac("sha256", signingSecret, `v0:${timestamp}:`, body).toString("hex")}`;
+
+/** Verifies the two headers against the raw body. `nowMs` is the time for the freshness check. */
+export function verifyChatA(
+  request: Pick<ChatARequest, "signingSecret" | "body"> & {
+    readonly timestamp: string | undefined;
+    readonly signature: string | undefined;
+    readonly nowMs: number;
+  },
+): Verdict<"missing" | "stale" | "mismatch"> {
+  const { timestamp, signature, nowMs } = request;
+  if (!timestamp || !signature) return createInvalidVerdict("missing");
+  // The age is counted in whole seconds: 300 is accepted, 301 is not.
+  const now = Math.floor(nowMs / 1_000);
+  if (!/^\d+$/.test(timestamp) || !isFresh(Number(timestamp), now, chatAMaxAgeSeconds))
+    return createInvalidVerdict("stale");
+  return isEqualInConstantTime(signature, signChatA({ ...request, timestamp }))
+    ? validVerdict
+    : createInvalidVerdict("mismatch");
+}
+
 const crmAVersions = ["v1", "v2", "v3"] as const;
 export type CrmAVersion = (typeof crmAVersions)[number];
 
@@ -9,7 +43,7 @@ export type CrmAVersion = (typeof crmAVersions)[number];
 const crmAMaxAgeMs = 300_000;
 
 /** Signed parts of a request. v1 signs only the secret and the body, v2 everything except the timestamp. */
-interface SignedRequest {
+interface CrmARequest {
   readonly version: CrmAVersion;
   readonly clientSecret: string;
   readonly method: string;
@@ -21,7 +55,7 @@ interface SignedRequest {
 }
 
 /** Computes the signature of a request: lower-case hex for v1 and v2, padded base64 for v3. */
-export function signCrmA({ version, clientSecret, method, url, body, timestamp }: SignedRequest): string {
+export function signCrmA({ version, clientSecret, method, url, body, timestamp }: CrmARequest): string {
   switch (version) {
     case "v1":
       return hash("sha256", clientSecret, body).toString("hex");
@@ -38,7 +72,7 @@ export function signCrmA({ version, clientSecret, method, url, body, timestamp }
  * and proves nothing about the request, so the caller can reject it. `nowMs` is the time for the freshness check.
  */
 export function verifyCrmA(
-  request: Omit<SignedRequest, "version" | "timestamp"> & {
+  request: Omit<CrmARequest, "version" | "timestamp"> & {
     readonly version: string | undefined;
     readonly timestamp: string | undefined;
     readonly signature: string | undefined;
