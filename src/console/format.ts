@@ -32,3 +32,67 @@ export const formatCount = (count: number): string => count.toLocaleString("en")
 
 /** `CONTRACT_SIGNED` in words: `contract signed`. */
 export const toWords = (code: string): string => code.toLowerCase().replaceAll("_", " ");
+
+/**
+ * Characters that are invisible or change the direction of the surrounding text. Joiners and marks are not included,
+ * because scripts and emoji need them.
+ */
+const invisibleCharacters = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Formats a code point, such as `U+202E`. */
+const formatCodePoint = (letter: string): string =>
+  `U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
+
+/** Marks the invisible characters of an untrusted string: `invoice⟨U+202E⟩gnp.exe`. */
+export const revealInvisible = (text: string): string =>
+  text.replace(invisibleCharacters, (letter) => `⟨${formatCodePoint(letter)}⟩`);
+
+/** Letters of scripts that are written from right to left, such as Hebrew and Arabic. */
+const fromTheRight = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/** Isolates a string from the direction of the surrounding plain text, for labels and messages. */
+export function isolateText(text: string): string {
+  const open = revealInvisible(text);
+  return fromTheRight.test(open) ? `\u2068${open}\u2069` : open;
+}
+
+/** Splits a string at invisible characters, each of which is a separate part: `["a", "U+202E", "b"]`. */
+export function splitInvisible(text: string): readonly { readonly words: string; readonly isCode: boolean }[] {
+  const parts = [];
+  let from = 0;
+  for (const { 0: letter, index } of text.matchAll(invisibleCharacters)) {
+    // A Windows line ending (CRLF) counts as an ordinary line ending.
+    if (letter === "\r" && text[index + 1] === "\n") continue;
+    if (index > from) parts.push({ words: text.slice(from, index), isCode: false });
+    parts.push({ words: formatCodePoint(letter), isCode: true });
+    from = index + letter.length;
+  }
+  if (from < text.length) parts.push({ words: text.slice(from), isCode: false });
+  return parts;
+}
+
+/** The meaning of a state for a reader who looks for errors. */
+export type Tone = "good" | "bad" | "warn" | "open" | "none";
+
+const tones = new Map<string, Tone>([
+  ["delivered", "good"],
+  ["retrying", "warn"],
+  ["failed", "bad"],
+  ["waiting", "open"],
+  ["ACTIVE", "good"],
+  ["DISABLED_BY_ERROR", "bad"],
+  ["DISABLED_BY_USER", "warn"],
+  ["EXECUTED", "good"],
+  ["SIGN", "open"],
+  ["VOIDED", "none"],
+  ["ON_HOLD", "warn"],
+  ["DRAFT", "none"],
+  ["REDLINING", "open"],
+]);
+
+/** Returns the tone of a code of the emulator. */
+export const getTone = (code: string): Tone => tones.get(code) ?? (code.startsWith("skipped") ? "bad" : "none");
+
+/** Returns the tone of a status: 2xx is good, no response or 5xx is bad, and 4xx is a client error. */
+export const getStatusTone = (status: number | null): Tone =>
+  status === null || status === 0 || status >= 500 ? "bad" : status >= 400 ? "warn" : "good";

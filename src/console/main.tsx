@@ -1,9 +1,8 @@
 import { effect, untracked } from "@preact/signals";
 import { render } from "preact";
-import { session, signIn } from "./api/session.ts";
+import { session, signIn } from "./api/call.ts";
 import { App, SignedOut } from "./frame/app.tsx";
 import { keepFocus } from "./frame/keep-focus.ts";
-
 import { followEmulator } from "./live/follow.ts";
 import { followWebhooks, readAll } from "./state/act.ts";
 import { tickDisplayedClock } from "./state/clock.ts";

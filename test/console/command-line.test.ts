@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { usedOperations } from "../../src/console/api/operations.ts";
-import { formatApiCommand } from "../../src/console/api/session.ts";
+import { formatApiCommand, usedOperations } from "../../src/console/api/operations.ts";
 import { deriveConsoleOperations } from "../../src/derive/specs.ts";
 
 const outlines = deriveConsoleOperations(usedOperations);

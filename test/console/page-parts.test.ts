@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { canMove, findPossibleMoves, lifecycleEdges } from "../../src/console/contracts/lifecycle-picture.tsx";
 import { describeMoveResults } from "../../src/console/contracts/moves.ts";
 import { formatCount, formatElapsed } from "../../src/console/format.ts";
-import { EventStreamParser } from "../../src/console/live/stream.ts";
+import { EventStreamParser } from "../../src/console/live/follow.ts";
 import { formatCurl, formatSvcCommand } from "../../src/console/requests/request-page.tsx";
 import { mergeRequests, newestRequests, type Request, totalRequests } from "../../src/console/state/requests.ts";
 import { buildHref, buildPartHref, formatReferenceHref, parseRoute } from "../../src/console/state/route.ts";

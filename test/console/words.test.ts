@@ -8,7 +8,7 @@ import {
   toResendOutcome,
   toStatusLabel,
 } from "../../src/console/deliveries/explain.ts";
-import { isolateText, revealInvisible, splitInvisible } from "../../src/console/parts/names.ts";
+import { isolateText, revealInvisible, splitInvisible } from "../../src/console/format.ts";
 import { webhooks } from "../../src/console/state/deliveries.ts";
 import { findDestination } from "../../src/console/timeline/track-row.tsx";
 import { describeNode, formatReference, isFailedNode, replaceCodes } from "../../src/console/trace/trace-drawer.tsx";

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
-import { toFields } from "../../base/object.ts";
+import { toFields, tryParseJson } from "../../base/object.ts";
 import { fillTemplate } from "../../base/urls.ts";
 import {
   getOutline,
@@ -9,8 +9,102 @@ import {
   type OperationResult,
   type UntypedInput,
 } from "./operations.ts";
-import { CallError } from "./problem.ts";
-import { forgetSession, getSessionHeaders } from "./session.ts";
+
+/** The reason why a request failed, in words for the user. */
+export class CallError extends Error {
+  /** HTTP status; 0 if the emulator could not be reached. */
+  readonly status: number;
+  readonly hint: string | undefined;
+
+  constructor(status: number, message: string, hint?: string) {
+    super(message);
+    this.status = status;
+    this.hint = hint;
+  }
+
+  /** Reads an error response of the control plane. */
+  static fromResponse(status: number, body: unknown): CallError {
+    const { message, hint } = toFields(toFields(body).error);
+    const words = typeof message === "string" ? message : `The emulator responded with status ${status}.`;
+    return new CallError(status, words, typeof hint === "string" ? hint : undefined);
+  }
+
+  get isUnreachable(): boolean {
+    return this.status === 0;
+  }
+
+  static readonly createUnreachable = (): CallError =>
+    new CallError(0, "The emulator does not respond.", "Start it again: svc emulator start");
+}
+
+/**
+ * The session is in the storage of this origin: unlike a cookie, it is not sent to other ports, and the page decides
+ * when to send it. All tabs share it, and it ends with the emulator. It is only valid together with a cookie that
+ * scripts cannot read.
+ */
+const storageKey = "svc-session";
+const roleStorageKey = "svc-session-role";
+
+/** The session token; undefined if no user is signed in. */
+export const session = signal<string | undefined>(undefined);
+export const signInError = signal<CallError | undefined>(undefined);
+
+/** Role of the token that signed this browser in. Undefined if it is unknown; then the page hides nothing. */
+export const role = signal<string | undefined>(undefined);
+
+/** Whether the control plane shows keys and links to this session. */
+export const canReadSecrets = computed(() => role.value !== "read");
+
+export const getSessionHeaders = (): Record<string, string> =>
+  session.value === undefined ? {} : { authorization: `Bearer ${session.value}` };
+
+/** Forgets a session that the emulator does not recognize, because another emulator now runs at this address. */
+export function forgetSession(): void {
+  localStorage.removeItem(storageKey);
+  localStorage.removeItem(roleStorageKey);
+  session.value = undefined;
+}
+
+/**
+ * Restores the session of an earlier page or another tab, and accepts every code that `svc emulator open` puts into the
+ * address.
+ */
+export async function signIn(): Promise<void> {
+  addEventListener("storage", ({ key, newValue }) => {
+    if (key === storageKey && newValue !== null) applySession(newValue);
+  });
+  addEventListener("hashchange", () => void exchangeCode());
+  applySession(localStorage.getItem(storageKey));
+  await exchangeCode();
+}
+
+/** Exchanges the code in the URL fragment for a session, and removes it from the address and the history. */
+async function exchangeCode(): Promise<void> {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code === undefined) return;
+  history.replaceState(null, "", location.pathname);
+  const response = await fetch("../sessions", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code }),
+  });
+  const body: unknown = await response.json();
+  if (!response.ok) {
+    signInError.value = CallError.fromResponse(response.status, body);
+    return;
+  }
+  signInError.value = undefined;
+  const { token, role: given } = toFields(body);
+  // Other tabs read the role when they get the storage event.
+  localStorage.setItem(roleStorageKey, String(given));
+  localStorage.setItem(storageKey, String(token));
+  applySession(String(token));
+}
+
+function applySession(token: string | null): void {
+  role.value = localStorage.getItem(roleStorageKey) ?? undefined;
+  session.value = token ?? undefined;
+}
 
 /** `lost` means that a connection failed or was not opened in time. */
 export type Connection = "connecting" | "live" | "reconnecting" | "lost";
@@ -51,7 +145,7 @@ export async function callOperation<Id extends OperationId>(
       throw CallError.createUnreachable();
     }),
   );
-  const answer = await read(response);
+  const answer = tryParseJson(await response.text());
   if (response.status === 401) forgetSession();
   if (!response.ok) throw CallError.fromResponse(response.status, answer);
   return answer as OperationResult<Id>;
@@ -63,15 +157,6 @@ function formatQuery(query: object | undefined): string {
     if (value !== undefined) search.append(name, String(value));
   }
   return search.size > 0 ? `?${search}` : "";
-}
-
-async function read(response: Response): Promise<unknown> {
-  const text = await response.text();
-  try {
-    return text === "" ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** How long a response may take before the page reports it. */
@@ -97,4 +182,12 @@ async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
   } finally {
     settledController.abort();
   }
+}
+
+/** Explains why the signed-in user may not call an operation. Returns undefined if they may. */
+export function explainDenied(id: OperationId): string | undefined {
+  const { allowed } = getOutline(id);
+  if (role.value === undefined || allowed === undefined) return undefined;
+  if (allowed.some((each) => each === role.value)) return undefined;
+  return `This requires a token with the role ${allowed[0]}. Your token has the role ${role.value}.`;
 }

@@ -1,5 +1,6 @@
 import type { ArgumentsOf, ResultOf } from "../../api/operation.ts";
 import type { OperationById } from "../../api/registry.ts";
+import { toFields } from "../../base/object.ts";
 import type { ConsoleOperation } from "../../derive/specs.ts";
 
 /** Arguments of an operation. */
@@ -14,12 +15,10 @@ export interface UntypedInput {
   readonly body?: unknown;
 }
 
-/** The build's data about an operation. */
-export type OperationOutline = ConsoleOperation;
+/** The build's data about each operation. */
+declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, ConsoleOperation>>;
 
-declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, OperationOutline>>;
-
-export const getOutline = (id: OperationId): OperationOutline => SVC_CONSOLE_OPERATIONS[id];
+export const getOutline = (id: OperationId): ConsoleOperation => SVC_CONSOLE_OPERATIONS[id];
 
 /** The operations that the console calls. The build includes their outlines. */
 export const usedOperations = [
@@ -72,3 +71,29 @@ export const usedOperations = [
 ] as const;
 
 export type OperationId = (typeof usedOperations)[number];
+
+/**
+ * Formats the command that is equivalent to a request, in POSIX shell syntax: `svc emulator clock advance --by PT5M`.
+ */
+export function formatApiCommand(outline: ConsoleOperation, input: UntypedInput = {}): string {
+  const { command, positionals, flags, confirmed } = outline;
+  const params = toFields(input.params);
+  const words = positionals.map((name) => quoteShellWord(String(params[name] ?? "")));
+  const given = (["query", "body"] as const).flatMap((place) =>
+    Object.entries(toFields(input[place])).flatMap(([name, value]) =>
+      value === undefined ? [] : toFlagWords(flags[`${place}.${name}`], name, value),
+    ),
+  );
+  return ["svc", command, ...words, ...given, ...(confirmed ? ["--yes"] : [])].join(" ");
+}
+
+function toFlagWords(flag: string | undefined, name: string, value: unknown): string[] {
+  if (flag === undefined) return ["--set", quoteShellWord(`${name}=${JSON.stringify(value)}`)];
+  if (value === true) return [`--${flag}`];
+  if (value === false) return [`--no-${flag}`];
+  return [`--${flag}`, quoteShellWord(String(value))];
+}
+
+/** Quotes a word for a shell if it contains special characters. */
+export const quoteShellWord = (word: string): string =>
+  /^[\w/:=.,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,16 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { toIsoSeconds } from "../../base/clock.ts";
-import { connection } from "../api/call.ts";
-import type { OperationResult } from "../api/operations.ts";
+import { connection, explainDenied } from "../api/call.ts";
 import { formatDate, formatTime } from "../format.ts";
-import { Action, pressAction } from "../parts/action.tsx";
-
-import { toggleCommand } from "../parts/copy.tsx";
-import { Icon, State } from "../parts/labels.tsx";
+import { Action, pressAction, toggleCommand } from "../parts/action.tsx";
+import { bindValue, Icon, State } from "../parts/messages.tsx";
 import { type ActionOutcome, formatCommand, performAction } from "../state/act.ts";
 import { type Clock, clock, nowSeconds } from "../state/clock.ts";
-import { explainDenied } from "../state/requests.ts";
 import { NextDue } from "./next-due.tsx";
 
 /** Describes the result of an advance, for the foot of the page. */
@@ -63,7 +59,7 @@ export function ClockBar() {
         <Action op="clock.advance" input={{ body: { until_idle: true } }} disabled={isIdle} describe={describeAdvance}>
           Until idle
         </Action>
-        <MoveTo from={nowSeconds.value} describe={describeAdvance} />
+        <MoveTo />
       </fieldset>
     </section>
   );
@@ -122,10 +118,7 @@ function Mode({ read }: { readonly read: Clock }) {
 }
 
 /** Advances virtual time to an entered time, in a panel that covers the page without shifting it. */
-function MoveTo(props: {
-  readonly from: number;
-  readonly describe: (answer: OperationResult<"clock.advance">) => ActionOutcome;
-}) {
+function MoveTo() {
   const isOpen = useSignal(false);
   const opener = useRef<HTMLButtonElement>(null);
   const close = () => {
@@ -148,20 +141,14 @@ function MoveTo(props: {
       >
         To …
       </button>
-      {isOpen.value && <Panel {...props} close={close} leave={leave} />}
+      {isOpen.value && <Panel close={close} leave={leave} />}
     </div>
   );
 }
 
-function Panel(props: {
-  readonly from: number;
-  readonly describe: (answer: OperationResult<"clock.advance">) => ActionOutcome;
-  /** Closes the form. `leave` also returns the focus to the button that opened it. */
-  readonly close: () => void;
-  readonly leave: () => void;
-}) {
-  const { from, describe, close, leave } = props;
-  const inputValue = useSignal(toIsoSeconds(from + 3_600_000).slice(0, 16));
+/** `close` closes the form. `leave` also returns the focus to the button that opened it. */
+function Panel({ close, leave }: { readonly close: () => void; readonly leave: () => void }) {
+  const inputValue = useSignal(toIsoSeconds(nowSeconds.value + 3_600_000).slice(0, 16));
   const form = useRef<HTMLFormElement>(null);
   // Runs before rendering, because keys and clicks may come first on a slow machine.
   useLayoutEffect(() => {
@@ -190,14 +177,7 @@ function Panel(props: {
     <form class="panel" ref={form} aria-label="Advance to a time" onSubmit={pressAction}>
       <label>
         <span class="label">To (virtual, UTC)</span>
-        <input
-          type="datetime-local"
-          value={inputValue.value}
-          min={toIsoSeconds(from).slice(0, 16)}
-          onInput={({ currentTarget }) => {
-            inputValue.value = currentTarget.value;
-          }}
-        />
+        <input type="datetime-local" min={toIsoSeconds(nowSeconds.value).slice(0, 16)} {...bindValue(inputValue)} />
       </label>
       <div class="actions">
         <Action
@@ -205,7 +185,7 @@ function Panel(props: {
           input={{ body: { to: `${inputValue.value}:00Z` } }}
           kind="primary"
           disabled={inputValue.value === ""}
-          describe={describe}
+          describe={describeAdvance}
           onDone={leave}
         >
           Advance

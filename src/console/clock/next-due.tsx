@@ -1,6 +1,5 @@
-import { formatElapsed, pluralize } from "../format.ts";
-import { VirtualTime } from "../parts/labels.tsx";
-import { isolateText } from "../parts/names.ts";
+import { formatElapsed, isolateText, pluralize } from "../format.ts";
+import { VirtualTime } from "../parts/messages.tsx";
 import { clock, nowSeconds } from "../state/clock.ts";
 import {
   type Delivery,

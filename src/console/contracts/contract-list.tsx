@@ -1,11 +1,8 @@
 import { callOperation } from "../api/call.ts";
-import { Command } from "../parts/copy.tsx";
-import { Name, State, VirtualTime } from "../parts/labels.tsx";
-import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
-import { getTone, revealInvisible } from "../parts/names.ts";
-import { TruncationNote, WindowedRows } from "../parts/rows.tsx";
-import { isInWorkspace, useWorkspaceNames, WorkspaceFilter } from "../parts/workspace-filter.tsx";
-
+import { getTone, revealInvisible } from "../format.ts";
+import { Command } from "../parts/action.tsx";
+import { Empty, Head, Name, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
+import { isInWorkspace, TruncationNote, useWorkspaceNames, WindowedRows, WorkspaceFilter } from "../parts/rows.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildHref, replaceTrace } from "../state/route.ts";
 

@@ -1,13 +1,8 @@
 import { toIsoSeconds } from "../../base/clock.ts";
-import { formatTime, pluralize, toWords } from "../format.ts";
-import { Command } from "../parts/copy.tsx";
-import { Name, State, VirtualTime } from "../parts/labels.tsx";
-
-import { Empty, Head } from "../parts/messages.tsx";
-import { isolateText, revealInvisible } from "../parts/names.ts";
-import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
-import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
-
+import { formatTime, isolateText, pluralize, revealInvisible, toWords } from "../format.ts";
+import { Command } from "../parts/action.tsx";
+import { Empty, Head, Name, State, VirtualTime } from "../parts/messages.tsx";
+import { type Filter, FilteredRows, isInWorkspace, Line, TruncationNote, WorkspaceFilter } from "../parts/rows.tsx";
 import {
   areDeliveriesRead,
   type Delivery,

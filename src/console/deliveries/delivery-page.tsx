@@ -7,18 +7,12 @@ import {
   formatAttemptNumber,
   wasSentUnaltered,
 } from "../../api/webhook-health/attempts.ts";
-import { callOperation } from "../api/call.ts";
+import { CallError, callOperation, canReadSecrets } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { CallError } from "../api/problem.ts";
-import { canReadSecrets } from "../api/session.ts";
-import { formatElapsed, pluralize, toWords } from "../format.ts";
-import { Action } from "../parts/action.tsx";
-import { Copy } from "../parts/copy.tsx";
-import { Name, State, VirtualTime } from "../parts/labels.tsx";
-import { Facts, Head, Missing } from "../parts/messages.tsx";
-import { getStatusTone, splitInvisible } from "../parts/names.ts";
-import { Steps } from "../parts/rows.tsx";
-import { useWorkspaces } from "../parts/workspace-filter.tsx";
+import { formatElapsed, getStatusTone, pluralize, splitInvisible, toWords } from "../format.ts";
+import { Action, Copy } from "../parts/action.tsx";
+import { Facts, Head, Missing, Name, State, VirtualTime } from "../parts/messages.tsx";
+import { Steps, useWorkspaces } from "../parts/rows.tsx";
 import { useLoaded } from "../state/act.ts";
 import { findWebhook, healthByWebhook, isToBeSkipped } from "../state/deliveries.ts";
 import { buildHref, replaceTrace } from "../state/route.ts";
@@ -30,8 +24,7 @@ type FullDelivery = OperationResult<"deliveries.show">;
 /** Shows one webhook delivery: the reason for its status, each attempt with its response, and the bytes. */
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["deliveries"], async () => {
-    if (!/^[1-9]\d{0,14}$/.test(id))
-      throw new CallError(404, "no-such-delivery", "Invalid delivery ID.", "Delivery IDs are numbers.");
+    if (!/^[1-9]\d{0,14}$/.test(id)) throw new CallError(404, "Invalid delivery ID.", "Delivery IDs are numbers.");
     return callOperation("deliveries.show", { params: { id: Number(id) } });
   });
   const delivery = value.value;

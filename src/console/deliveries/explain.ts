@@ -13,19 +13,15 @@ import {
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { getRetryDelayMs } from "../../api/webhook-retries.ts";
-import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";
-import { getTone, type Tone } from "../parts/names.ts";
+import { formatElapsed, formatTime, getTone, pluralize, toWords } from "../format.ts";
 import type { ActionOutcome } from "../state/act.ts";
 import { getWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
 
-/** A status in one word, which all views use. */
-export interface StatusLabel {
-  readonly tone: Tone;
-  readonly words: string;
-}
-
-/** Returns the status of a delivery. If its next attempt will be skipped, it does not count as waiting. */
-export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
+/**
+ * Returns the status of a delivery in one word, which all views use. If its next attempt will be skipped, it does not
+ * count as waiting.
+ */
+export const toStatusLabel = (delivery: Delivery) => ({
   tone: isToBeSkipped(delivery) ? "bad" : getTone(delivery.outcome),
   words: formatDeliveryStatus({ ...delivery, webhook_status: getWebhookStatus(delivery) }, delivery.attempts.length),
 });
@@ -41,8 +37,6 @@ export function describeResponseCode(status: number | null, code: string | null)
 }
 
 const errorLabels = new Map([
-  ["connection_refused", "connection refused"],
-  ["response_timeout", "response timeout"],
   ["connect_timeout", "connection timeout"],
   ["dropped", "dropped by a fault"],
 ]);

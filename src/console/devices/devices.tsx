@@ -1,12 +1,8 @@
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { formatElapsed } from "../format.ts";
-import { Action } from "../parts/action.tsx";
-import { Command } from "../parts/copy.tsx";
-import { State, VirtualTime } from "../parts/labels.tsx";
-import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
-
-import type { Tone } from "../parts/names.ts";
+import { formatElapsed, type Tone } from "../format.ts";
+import { Action, Command } from "../parts/action.tsx";
+import { Empty, Head, NotListedMessage, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
 

@@ -1,13 +1,9 @@
-import { callOperation } from "../api/call.ts";
+import { callOperation, canReadSecrets } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { canReadSecrets } from "../api/session.ts";
 import { toWords } from "../format.ts";
-import { Copy } from "../parts/copy.tsx";
-import { Icon, Name, State, VirtualTime } from "../parts/labels.tsx";
-import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
-import { TruncationNote } from "../parts/rows.tsx";
-import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
-
+import { Copy } from "../parts/action.tsx";
+import { Empty, Head, Icon, Name, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
+import { isInWorkspace, TruncationNote, WorkspaceFilter } from "../parts/rows.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildHref } from "../state/route.ts";
 

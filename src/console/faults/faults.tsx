@@ -3,8 +3,7 @@ import { callOperation } from "../api/call.ts";
 import type { OperationInput, OperationResult } from "../api/operations.ts";
 import { pluralize } from "../format.ts";
 import { Action, pressAction } from "../parts/action.tsx";
-import { State } from "../parts/labels.tsx";
-import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
+import { bindValue, Empty, Head, NotListedMessage, ProblemMessage, State } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { webhooks } from "../state/deliveries.ts";
 
@@ -157,12 +156,7 @@ function NewFault() {
         ) : (
           <label>
             Webhook
-            <select
-              value={matched.value}
-              onChange={({ currentTarget }) => {
-                matched.value = currentTarget.value;
-              }}
-            >
+            <select {...bindValue(matched)}>
               <option value="">any</option>
               {webhooks.value?.map(({ id, title }) => (
                 <option key={id} value={String(id)}>
@@ -174,16 +168,7 @@ function NewFault() {
         )}
         <label>
           Count
-          <input
-            type="number"
-            min="0"
-            value={count.value}
-            aria-invalid={!isCounted}
-            aria-describedby="how-often"
-            onInput={({ currentTarget }) => {
-              count.value = currentTarget.value;
-            }}
-          />
+          <input type="number" min="0" {...bindValue(count)} aria-invalid={!isCounted} aria-describedby="how-often" />
         </label>
         <Action
           op="faults.add"

@@ -1,10 +1,9 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { callOperation } from "../api/call.ts";
-import { toWords } from "../format.ts";
-import { Icon, Name } from "../parts/labels.tsx";
-import { Empty, Head } from "../parts/messages.tsx";
-import { revealInvisible } from "../parts/names.ts";
+import { revealInvisible, toWords } from "../format.ts";
+import { Empty, Head, Icon, Name } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
+import type { Webhook } from "../state/deliveries.ts";
 import { findRequest } from "../state/requests.ts";
 import { buildHref, formatReferenceHref, navigate, route } from "../state/route.ts";
 import { focusView } from "./keep-focus.ts";
@@ -90,20 +89,26 @@ interface ReferenceCandidate {
   readonly words: string;
 }
 
+const toContractCandidate = (contract: {
+  readonly composite_id: string;
+  readonly contract_name: string;
+}): ReferenceCandidate => ({
+  to: buildHref("contracts", contract.composite_id),
+  words: `${contract.composite_id}: ${contract.contract_name}`,
+});
+
+const toWebhookCandidate = ({ id, title }: Webhook): ReferenceCandidate => ({
+  to: buildHref("timeline", id),
+  words: `Webhook ${id}: ${title}`,
+});
+
 async function find(text: string): Promise<readonly ReferenceCandidate[]> {
   const candidates: (ReferenceCandidate | false)[] = [];
   if (/^[1-9]\d{0,14}$/.test(text)) {
     const id = Number(text);
     const [contract, delivery, webhooks, request] = await Promise.all([
-      ignoreFailure(
-        callOperation("emulator-contracts.show", { params: { id: text } }).then(({ composite_id, contract_name }) => ({
-          to: buildHref("contracts", composite_id),
-          words: `${composite_id}: ${contract_name}`,
-        })),
-      ),
-      ignoreFailure(
-        callOperation("deliveries.show", { params: { id } }).then((one) => `Delivery ${id}: ${toWords(one.activity)}`),
-      ),
+      ignoreFailure(callOperation("emulator-contracts.show", { params: { id: text } })),
+      ignoreFailure(callOperation("deliveries.show", { params: { id } })),
       callOperation("emulator-webhooks.list"),
       ignoreFailure(
         findRequest(id).then(
@@ -113,9 +118,12 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
     ]);
     const webhook = webhooks.find((webhook) => webhook.id === id);
     candidates.push(
-      contract !== undefined && contract,
-      delivery !== undefined && { to: buildHref("deliveries", id), words: delivery },
-      webhook !== undefined && { to: buildHref("timeline", id), words: `Webhook ${id}: ${webhook.title}` },
+      contract !== undefined && toContractCandidate(contract),
+      delivery !== undefined && {
+        to: buildHref("deliveries", id),
+        words: `Delivery ${id}: ${toWords(delivery.activity)}`,
+      },
+      webhook !== undefined && toWebhookCandidate(webhook),
       request !== undefined && { to: buildHref("requests", id), words: `Request ${id}` },
     );
   }
@@ -129,11 +137,7 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
   const externalId = /^SVC-([1-9]\d{0,14})$/i.exec(text)?.[1];
   if (externalId !== undefined) {
     const one = await ignoreFailure(callOperation("emulator-contracts.show", { params: { id: externalId } }));
-    if (one)
-      candidates.push({
-        to: buildHref("contracts", one.composite_id),
-        words: `${one.composite_id}: ${one.contract_name}`,
-      });
+    if (one) candidates.push(toContractCandidate(one));
   }
   const [contracts, owners, webhooks, snapshots, devices, clusters] = await Promise.all([
     callOperation("emulator-contracts.list", { query: { limit: 500 } }),
@@ -148,13 +152,8 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
     ...contracts.items
       .filter(({ contract_name: name }) => isMeant(name))
       .slice(0, 20)
-      .map(({ composite_id, contract_name }) => ({
-        to: buildHref("contracts", composite_id),
-        words: `${composite_id}: ${contract_name}`,
-      })),
-    ...webhooks
-      .filter(({ title, url }) => isMeant(title) || url === text)
-      .map(({ id, title }) => ({ to: buildHref("timeline", id), words: `Webhook ${id}: ${title}` })),
+      .map(toContractCandidate),
+    ...webhooks.filter(({ title, url }) => isMeant(title) || url === text).map(toWebhookCandidate),
     ...snapshots
       .filter(({ name }) => isMeant(name))
       .map(({ name }) => ({ to: buildHref("snapshots", name), words: `Snapshot ${name}` })),

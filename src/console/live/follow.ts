@@ -1,12 +1,22 @@
+import type { followEvents } from "../../api/emulator/console.ts";
+import type { ResultOf } from "../../api/operation.ts";
 import { systemWallClock } from "../../base/clock.ts";
-import { type Connection, connection, failedCallCount, patienceMs } from "../api/call.ts";
-import { session } from "../api/session.ts";
+import {
+  CallError,
+  type Connection,
+  connection,
+  failedCallCount,
+  forgetSession,
+  getSessionHeaders,
+  patienceMs,
+  session,
+} from "../api/call.ts";
+import { getOutline } from "../api/operations.ts";
 import { readAll } from "../state/act.ts";
 import { setClock } from "../state/clock.ts";
 import { type Delivery, deliveries, faults, mergeDeliveries } from "../state/deliveries.ts";
 import { mergeRequests } from "../state/requests.ts";
 import { markChanged } from "../state/route.ts";
-import { type EmulatorEvent, streamEvents } from "./stream.ts";
 
 /** Messages between tabs. A browser allows few connections to one origin, so all tabs share one stream. */
 type FollowMessage =
@@ -115,6 +125,9 @@ const waitForSignIn = (): Promise<void> =>
     if (session.value !== undefined) stop();
   });
 
+/** Topics of the events after which views only reload. */
+const changedTopics = { contract: "contracts", email: "emails", device: "devices", snapshots: "snapshots" } as const;
+
 /** Updates the view from an event. */
 function applyEvents(events: readonly EmulatorEvent[]): void {
   const changedDeliveries: Delivery[] = [];
@@ -137,22 +150,12 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
         mergeRequests([event.request]);
         markChanged("requests");
         break;
-      case "contract":
-        markChanged("contracts");
-        break;
-      case "email":
-        markChanged("emails");
-        break;
-      case "device":
-        markChanged("devices");
-        break;
       case "faults":
         faults.value = event.faults;
         markChanged("faults");
         break;
-      case "snapshots":
-        markChanged("snapshots");
-        break;
+      default:
+        markChanged(changedTopics[event.event]);
     }
   }
   if (changedDeliveries.length > 0) mergeDeliveries(changedDeliveries);
@@ -166,4 +169,57 @@ function withAttempt({ attempt, ...record }: DeliveryEvent, earlier: readonly De
   const attempts = knownRequest?.attempts ?? [];
   const isNew = attempt !== null && attempts.every(({ number }) => number !== attempt.number);
   return [{ ...record, attempts: isNew ? [...attempts, attempt] : attempts }];
+}
+
+export type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;
+
+/**
+ * Yields the events of the emulator after a given one, in batches as they arrive. Ends with the connection or the
+ * signal.
+ */
+export async function* streamEvents(
+  after: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<readonly EmulatorEvent[]> {
+  const path = getOutline("events.watch").path.replace("/_emulator/", "../");
+  const query = after === undefined ? "" : `?${new URLSearchParams({ after })}`;
+  const response = await fetch(path + query, {
+    headers: { accept: "text/event-stream", ...getSessionHeaders() },
+    signal,
+  });
+  if (response.status === 401) forgetSession();
+  if (!response.ok || !response.body) throw CallError.fromResponse(response.status, undefined);
+  // The empty batch reports that the stream is open. If no event was missed, the next chunk may be a heartbeat many
+  // seconds later.
+  yield [];
+  const lines = new EventStreamParser();
+  const text = new TextDecoder();
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const events = lines.push(text.decode(value, { stream: true })) as EmulatorEvent[];
+    yield events;
+  }
+}
+
+/** Extracts the data from chunks of a stream of server-sent events. */
+export class EventStreamParser {
+  #rest = "";
+  #data: string[] = [];
+
+  /** Returns the events that this chunk completes. */
+  push(piece: string): unknown[] {
+    const lines = (this.#rest + piece).split("\n");
+    this.#rest = lines.pop() ?? "";
+    const events: unknown[] = [];
+    for (const raw of lines) {
+      const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
+      if (line.startsWith("data:")) this.#data.push(line.slice(line.startsWith("data: ") ? 6 : 5));
+      if (line !== "" || this.#data.length === 0) continue;
+      events.push(JSON.parse(this.#data.join("\n")));
+      this.#data = [];
+    }
+    return events;
+  }
 }

@@ -1,6 +1,60 @@
+import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { CallError } from "../api/problem.ts";
-import { Icon } from "./labels.tsx";
+import type { CallError } from "../api/call.ts";
+import { formatDate, formatTime, revealInvisible, type Tone } from "../format.ts";
+import { clock } from "../state/clock.ts";
+
+export const toneIcons = new Map<Tone, string>([
+  ["good", "check"],
+  ["bad", "cross"],
+  ["warn", "warn"],
+  ["open", "wait"],
+  ["none", "dash"],
+]);
+
+/** Shows a state as a word and a sign, because color alone is not accessible. */
+export const State = ({ tone, children }: { readonly tone: Tone; readonly children: string }) => (
+  <span class={`state ${tone}`}>
+    <Icon name={toneIcons.get(tone)!} />
+    {children}
+  </span>
+);
+
+/** Shows a virtual time, with its date if that is not today. */
+export function VirtualTime({ at }: { readonly at: string }) {
+  const today = clock.value && formatDate(clock.value.now);
+  return (
+    <time class="number" dateTime={at} title={`${at}, virtual time`}>
+      {formatDate(at) === today ? "" : `${formatDate(at)} `}
+      {formatTime(at)}
+    </time>
+  );
+}
+
+/** Shows a user's name in either writing direction, isolated from the surrounding text. */
+export const Name = ({ children }: { readonly children: string }) => <bdi>{revealInvisible(children)}</bdi>;
+
+/** Icons drawn on a 16 by 16 grid, in the color of the text. */
+const paths = new Map([
+  ["check", "M3.5 8.5l3 3 6-7"],
+  ["cross", "M4 4l8 8M12 4l-8 8"],
+  ["dash", "M4 8h8"],
+  ["wait", "M8 4.5V8l2.5 2M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8z"],
+  ["again", "M13 3v3.5H9.5M12.7 6.5A5.2 5.2 0 1 0 13 9.5"],
+  ["copy", "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z"],
+  ["command", "M2.5 4l4 4-4 4M8 12.5h5.5"],
+  ["search", "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.3 10.3l3.2 3.2"],
+  ["close", "M4 4l8 8M12 4l-8 8"],
+  ["next", "M3.5 3.5l6 4.5-6 4.5zM12.5 3.5v9"],
+  ["warn", "M8 2.2L14.5 13.5h-13zM8 6.5v3M8 11.4v.3"],
+  ["out", "M6.5 3.5h-4v10h10v-4M9 2.5h4.5V7M13.5 2.5L7 9"],
+]);
+
+export const Icon = ({ name }: { readonly name: string }) => (
+  <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <path d={paths.get(name)} />
+  </svg>
+);
 
 /** Shows why a view is empty, and how to fill it. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
@@ -60,6 +114,14 @@ export const Head = (props: {
     {props.children && <div class="actions">{props.children}</div>}
   </header>
 );
+
+/** Binds the value of a form control to a signal. */
+export const bindValue = (to: Signal<string>) => ({
+  value: to.value,
+  onInput: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => {
+    to.value = currentTarget.value;
+  },
+});
 
 /** Renders names and values, one per row. */
 export const Facts = ({

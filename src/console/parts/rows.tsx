@@ -2,9 +2,11 @@ import { computed, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { RemedyStep } from "../../api/webhook-health/causes.ts";
+import { callOperation } from "../api/call.ts";
 import { formatCount, pluralize } from "../format.ts";
-import { replacePart, route } from "../state/route.ts";
-import { Command } from "./copy.tsx";
+import { useLoaded } from "../state/act.ts";
+import { navigate, replacePart, route } from "../state/route.ts";
+import { Command } from "./action.tsx";
 import { Empty } from "./messages.tsx";
 
 export interface Filter<Row> {
@@ -22,9 +24,13 @@ const toAddressName = (name: string): string => name.toLowerCase().replaceAll(" 
  * Renders a long list, with chips that show how many rows match each filter. The name of the chosen filter is in the
  * address; the first filter has none.
  */
-export function FilteredRows<Row>(props: {
-  readonly label: string;
-  readonly rows: readonly Row[];
+export function FilteredRows<Row>({
+  filters,
+  areRead,
+  total,
+  isWhole,
+  ...list
+}: RowsProps<Row> & {
   readonly filters: readonly Filter<Row>[];
   /** False if there may be more rows. */
   readonly areRead: boolean;
@@ -32,11 +38,8 @@ export function FilteredRows<Row>(props: {
   readonly total?: number | undefined;
   /** False if a filter may match more rows than were read. */
   readonly isWhole: boolean;
-  readonly getKey: (row: Row) => string | number;
-  readonly draw: (row: Row) => ComponentChildren;
-  readonly headings: Headings;
 }) {
-  const { label, rows, filters, areRead, total, isWhole, getKey, draw, headings } = props;
+  const { label, rows } = list;
   const filterName = route.value.query.get("show");
   const chosen = filters.find(({ name }) => toAddressName(name) === filterName) ?? filters[0]!;
   const filteredRows = rows.filter(chosen.includes);
@@ -59,13 +62,19 @@ export function FilteredRows<Row>(props: {
         ))}
       </fieldset>
       {areRead && filteredRows.length === 0 && <Empty title={chosen.emptyText}>{chosen.otherwise}</Empty>}
-      <WindowedRows rows={filteredRows} label={label} getKey={getKey} draw={draw} headings={headings} />
+      <WindowedRows {...list} rows={filteredRows} />
     </>
   );
 }
 
-/** Headings of the columns, shown if there is room for columns. */
-export type Headings = readonly [id: string, title: string, sub: string, state: string, last: string];
+interface RowsProps<Row> {
+  readonly rows: readonly Row[];
+  readonly label: string;
+  readonly draw: (row: Row) => ComponentChildren;
+  readonly getKey: (row: Row) => string | number;
+  /** Headings of the columns, shown if there is room for columns. */
+  readonly headings: readonly [id: string, title: string, sub: string, state: string, last: string];
+}
 
 const overscanRows = 8;
 
@@ -86,14 +95,7 @@ const rowHeight = computed(() =>
  * Renders rows of equal height, of which only the visible ones are in the document. The page itself scrolls. Each row
  * states its position for screen readers.
  */
-export function WindowedRows<Row>(props: {
-  readonly rows: readonly Row[];
-  readonly label: string;
-  readonly draw: (row: Row) => ComponentChildren;
-  readonly getKey: (row: Row) => string | number;
-  readonly headings: Headings;
-}) {
-  const { rows, label, draw, getKey, headings } = props;
+export function WindowedRows<Row>({ rows, label, draw, getKey, headings }: RowsProps<Row>) {
   const height = rowHeight.value;
   const list = useRef<HTMLUListElement>(null);
   const visibleRange = useSignal({ first: 0, count: 60 });
@@ -184,3 +186,38 @@ export const Steps = ({ steps }: { readonly steps: readonly RemedyStep[] }) => (
     ))}
   </>
 );
+
+/** Reports whether a row belongs to the workspace in the address, if there is one. */
+export function isInWorkspace(id: number | null): boolean {
+  const selectedId = route.value.query.get("workspace");
+  return selectedId === null || String(id) === selectedId;
+}
+
+export const useWorkspaces = () =>
+  useLoaded("workspaces", ["contracts"], () => callOperation("emulator.workspaces")).value;
+
+/** Returns a function that names a workspace, by its ID as long as its name is unknown. */
+export function useWorkspaceNames(): (id: number | null | undefined) => string {
+  const all = useWorkspaces().value;
+  return (id) => all?.find((one) => one.id === id)?.name ?? String(id ?? "–");
+}
+
+/** Limits a list to one workspace. Hidden if there is only one. */
+export function WorkspaceFilter() {
+  const all = useWorkspaces().value ?? [];
+  if (all.length < 2) return null;
+  return (
+    <select
+      aria-label="Workspace"
+      value={route.value.query.get("workspace") ?? ""}
+      onChange={({ currentTarget }) => navigate(replacePart({ workspace: currentTarget.value || undefined }))}
+    >
+      <option value="">All workspaces</option>
+      {all.map(({ id, name }) => (
+        <option key={id} value={String(id)}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,13 +1,7 @@
-import { formatCount, pluralize } from "../format.ts";
-import { Action } from "../parts/action.tsx";
-import { Command } from "../parts/copy.tsx";
-import { State, VirtualTime } from "../parts/labels.tsx";
-
-import { Head } from "../parts/messages.tsx";
-import { getStatusTone, revealInvisible } from "../parts/names.ts";
-import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
-import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
-
+import { formatCount, getStatusTone, pluralize, revealInvisible } from "../format.ts";
+import { Action, Command } from "../parts/action.tsx";
+import { Head, State, VirtualTime } from "../parts/messages.tsx";
+import { type Filter, FilteredRows, isInWorkspace, Line, TruncationNote, WorkspaceFilter } from "../parts/rows.tsx";
 import {
   areRequestsRead,
   isOfService,

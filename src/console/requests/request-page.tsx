@@ -1,11 +1,9 @@
-import { callOperation } from "../api/call.ts";
-import { CallError } from "../api/problem.ts";
-import { quoteShellWord } from "../api/session.ts";
-import { Command } from "../parts/copy.tsx";
-import { Name, State, VirtualTime } from "../parts/labels.tsx";
-import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
-import { getStatusTone, revealInvisible } from "../parts/names.ts";
-import { useWorkspaceNames } from "../parts/workspace-filter.tsx";
+import { CallError, callOperation } from "../api/call.ts";
+import { quoteShellWord } from "../api/operations.ts";
+import { getStatusTone, revealInvisible } from "../format.ts";
+import { Command } from "../parts/action.tsx";
+import { Empty, Facts, Head, Missing, Name, State, VirtualTime } from "../parts/messages.tsx";
+import { useWorkspaceNames } from "../parts/rows.tsx";
 import { useLoaded } from "../state/act.ts";
 import { findRequest, type Request } from "../state/requests.ts";
 import { replaceTrace } from "../state/route.ts";
@@ -15,8 +13,7 @@ export function RequestPage({ id }: { readonly id: string }) {
   const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
   const nameWorkspace = useWorkspaceNames();
   const { value, problem } = useLoaded(id, ["requests"], async () => {
-    if (!/^[1-9]\d{0,14}$/.test(id))
-      throw new CallError(404, "no-such-request", "Invalid request ID.", "Request IDs are numbers.");
+    if (!/^[1-9]\d{0,14}$/.test(id)) throw new CallError(404, "Invalid request ID.", "Request IDs are numbers.");
     return { found: await findRequest(Number(id)) };
   });
   if (problem.value) return <Missing title={`Request ${id}`} problem={problem.value} all="requests" />;

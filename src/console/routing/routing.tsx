@@ -1,10 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { callOperation } from "../api/call.ts";
 import { toWords } from "../format.ts";
-import { Command } from "../parts/copy.tsx";
-import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
+import { Command } from "../parts/action.tsx";
+import { bindValue, Empty, Head, ProblemMessage } from "../parts/messages.tsx";
 import { formatCommand, useLoaded } from "../state/act.ts";
-
 import { buildHref, navigate } from "../state/route.ts";
 
 /** Shows the cluster of an identifier, and the routing table that maps it. */
@@ -24,10 +23,7 @@ export function Routing({ identifier }: { readonly identifier: string | undefine
         <input
           aria-label="Identifier"
           placeholder="ada@northwind.example, a client ID, a token, a team, a hash"
-          value={inputValue.value}
-          onInput={({ currentTarget }) => {
-            inputValue.value = currentTarget.value;
-          }}
+          {...bindValue(inputValue)}
         />
         <button type="submit">Find cluster</button>
       </form>

@@ -1,10 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { callOperation } from "../api/call.ts";
 import { pluralize } from "../format.ts";
-import { Action, pressAction, type Question } from "../parts/action.tsx";
-import { Command } from "../parts/copy.tsx";
-import { VirtualTime } from "../parts/labels.tsx";
-import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
+import { Action, Command, pressAction, type Question } from "../parts/action.tsx";
+import { bindValue, Empty, Head, NotListedMessage, ProblemMessage, VirtualTime } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildHref } from "../state/route.ts";
 
@@ -40,12 +38,9 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
           <input
             aria-label="Name of the snapshot"
             placeholder="prepared"
-            value={typed.value}
+            {...bindValue(typed)}
             aria-invalid={nameProblem !== undefined}
             aria-describedby={nameProblem && "misnamed"}
-            onInput={({ currentTarget }) => {
-              typed.value = currentTarget.value;
-            }}
           />
           <Action
             op="snapshots.save"

@@ -1,15 +1,14 @@
 import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { callOperation, connection } from "../api/call.ts";
+import { CallError, callOperation, connection } from "../api/call.ts";
 import {
+  formatApiCommand,
   getOutline,
   type OperationId,
   type OperationInput,
   type OperationResult,
   type UntypedInput,
 } from "../api/operations.ts";
-import { CallError } from "../api/problem.ts";
-import { formatApiCommand } from "../api/session.ts";
 import { loadReadiness, readClock } from "./clock.ts";
 import { readDeliveries, readFaults, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
@@ -55,7 +54,7 @@ export async function performAction<Id extends OperationId>(
     lastAction.value = { command, state: "done", outcome: await message?.(answer) };
     return { answer };
   } catch (error) {
-    const problem = error instanceof CallError ? error : new CallError(0, "page_bug", String(error));
+    const problem = error instanceof CallError ? error : new CallError(0, String(error));
     lastAction.value = { command, state: "failed", problem };
     return undefined;
   } finally {
@@ -69,7 +68,6 @@ interface LoadedValue<Value> {
   /** The value; undefined until the first response. */
   readonly value: ReadonlySignal<Value | undefined>;
   readonly problem: ReadonlySignal<CallError | undefined>;
-  reload(): void;
 }
 
 /**
@@ -113,7 +111,6 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
   return {
     value,
     problem,
-    reload: () => void read(),
     begin: () => {
       isEnded = false;
       const stop = effect(() => {

@@ -1,8 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { callOperation } from "../api/call.ts";
-import { getOutline, type OperationId, type OperationResult } from "../api/operations.ts";
-
-import { role } from "../api/session.ts";
+import type { OperationResult } from "../api/operations.ts";
 
 export type Request = OperationResult<"requests.list">["items"][number];
 
@@ -58,12 +56,4 @@ export function mergeRequests(added: readonly Request[]): void {
 export async function findRequest(id: number): Promise<Request | undefined> {
   const { items } = await callOperation("requests.list", { query: { id } });
   return items.findLast(({ replaced }) => !replaced) ?? items.at(-1);
-}
-
-/** Explains why the signed-in user may not call an operation. Returns undefined if they may. */
-export function explainDenied(id: OperationId): string | undefined {
-  const { allowed } = getOutline(id);
-  if (role.value === undefined || allowed === undefined) return undefined;
-  if (allowed.some((each) => each === role.value)) return undefined;
-  return `This requires a token with the role ${allowed[0]}. Your token has the role ${role.value}.`;
 }

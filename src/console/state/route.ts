@@ -1,5 +1,4 @@
 import { computed, type Signal, signal } from "@preact/signals";
-
 import { systemWallClock } from "../../base/clock.ts";
 
 /** The current view: `#/deliveries/7?trace=delivery:7`. */

@@ -4,9 +4,7 @@ import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts"
 import { filterStepsWithoutButtons, toResendOutcome as outcomeOf } from "../deliveries/explain.ts";
 import { pluralize } from "../format.ts";
 import { Action } from "../parts/action.tsx";
-import { Name, State } from "../parts/labels.tsx";
-import { isolateText } from "../parts/names.ts";
-
+import { Name, State } from "../parts/messages.tsx";
 import { Steps } from "../parts/rows.tsx";
 import type { ActionOutcome } from "../state/act.ts";
 import {
@@ -20,6 +18,7 @@ import {
   plannedDeliveries,
 } from "../state/deliveries.ts";
 import { buildPartHref, replaceTrace } from "../state/route.ts";
+import { EnableWebhook } from "../webhooks/webhooks.tsx";
 
 /** Default number of cards. */
 const defaultShown = 6;
@@ -127,17 +126,7 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
             Why?
           </a>
         )}
-        {isDisabled && (
-          <Action
-            op="emulator-webhooks.enable"
-            input={{ params: { id } }}
-            kind="primary"
-            name={`Enable ${title}`}
-            describe={() => `${isolateText(title)} is enabled`}
-          >
-            Enable
-          </Action>
-        )}
+        {isDisabled && <EnableWebhook id={id} title={title} />}
         {forbidden === null && <SendAgain id={id} health={health} isDisabled={isDisabled} />}
       </div>
     </section>

@@ -3,23 +3,12 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { type ActivityHistory, explainNoDeliveries } from "../../api/webhook-health/streak.ts";
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
 import { toIsoSeconds } from "../../base/clock.ts";
-import { formatTime, pluralize } from "../format.ts";
-import { Icon, Name, State } from "../parts/labels.tsx";
-
-import { isolateText } from "../parts/names.ts";
-
+import { formatTime, isolateText, pluralize } from "../format.ts";
+import { Icon, Name, State, toneIcons } from "../parts/messages.tsx";
 import { nowSeconds } from "../state/clock.ts";
 import { areDeliveriesRead, healthByWebhook, type Webhook } from "../state/deliveries.ts";
 import { buildHref, buildPartHref, navigate, replaceTrace } from "../state/route.ts";
-
 import type { AttemptMark, Track } from "./tracks.ts";
-
-const glyphs = new Map([
-  ["good", "check"],
-  ["bad", "cross"],
-  ["open", "wait"],
-  ["none", "dash"],
-]);
 
 /** Shows one webhook with its attempts in a row. The row is one tab stop: arrow keys move between marks. */
 export function TrackRow({
@@ -139,7 +128,7 @@ function MarkButton(props: { readonly mark: AttemptMark; readonly isStop: boolea
         );
       }}
     >
-      {more === undefined ? <Icon name={glyphs.get(tone) ?? "dash"} /> : more > 99 ? "99+" : `+${more}`}
+      {more === undefined ? <Icon name={toneIcons.get(tone)!} /> : more > 99 ? "99+" : `+${more}`}
     </button>
   );
 }

@@ -2,8 +2,7 @@ import { filterScheduled, formatAttemptNumber, hasSucceeded } from "../../api/we
 import { failuresUntilDisabled, getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { groupBy } from "../../base/object.ts";
 import { formatAttemptName } from "../deliveries/explain.ts";
-import { formatElapsed } from "../format.ts";
-import type { Tone } from "../parts/names.ts";
+import { formatElapsed, type Tone } from "../format.ts";
 import type { Delivery, Webhook } from "../state/deliveries.ts";
 
 /** One attempt in its track: made, planned, or assumed if the planned attempts fail. */

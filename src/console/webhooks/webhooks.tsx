@@ -3,13 +3,10 @@ import { hasSucceeded } from "../../api/webhook-health/attempts.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { describeResponse } from "../deliveries/explain.ts";
-import { pluralize, toWords } from "../format.ts";
-import { Action } from "../parts/action.tsx";
-import { Command } from "../parts/copy.tsx";
-import { Name, State, VirtualTime } from "../parts/labels.tsx";
-import { Empty, Facts, Head, NotListedMessage } from "../parts/messages.tsx";
-import { isolateText } from "../parts/names.ts";
-import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
+import { isolateText, pluralize, toWords } from "../format.ts";
+import { Action, Command } from "../parts/action.tsx";
+import { bindValue, Empty, Facts, Head, Name, NotListedMessage, State, VirtualTime } from "../parts/messages.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/rows.tsx";
 import type { ActionOutcome } from "../state/act.ts";
 import { findDeliveriesTo, hasOlderDeliveries, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
 import { buildHref, buildPartHref } from "../state/route.ts";
@@ -45,7 +42,6 @@ export function Webhooks({ id }: { readonly id: string | undefined }) {
 function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
   const { id, title, url, status, workspace, only_for_activities: activities, custom_headers, forbidden } = webhook;
   const state = healthByWebhook.value.get(id)?.state;
-  const params = { id };
   const count = findDeliveriesTo(id).length;
   return (
     <>
@@ -66,22 +62,14 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
         {status === "ACTIVE" ? (
           <Action
             op="emulator-webhooks.disable"
-            input={{ params }}
+            input={{ params: { id } }}
             name={`Disable ${title}`}
             describe={() => `${isolateText(title)} is disabled`}
           >
             Disable
           </Action>
         ) : (
-          <Action
-            op="emulator-webhooks.enable"
-            input={{ params }}
-            kind="primary"
-            name={`Enable ${title}`}
-            describe={() => `${isolateText(title)} is enabled`}
-          >
-            Enable
-          </Action>
+          <EnableWebhook id={id} title={title} />
         )}
       </div>
       <Facts
@@ -97,6 +85,18 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
   );
 }
 
+export const EnableWebhook = ({ id, title }: Pick<Webhook, "id" | "title">) => (
+  <Action
+    op="emulator-webhooks.enable"
+    input={{ params: { id } }}
+    kind="primary"
+    name={`Enable ${title}`}
+    describe={() => `${isolateText(title)} is enabled`}
+  >
+    Enable
+  </Action>
+);
+
 const DeliveriesLink = ({ id, count }: { readonly id: number; readonly count: number }) =>
   count === 0 && !hasOlderDeliveries.value ? (
     <>none</>
@@ -109,18 +109,12 @@ const DeliveriesLink = ({ id, count }: { readonly id: number; readonly count: nu
 
 /** Sends an activity only to this webhook, and shows the response. */
 function TestEvent({ webhook: { id, title, only_for_activities: activities } }: { readonly webhook: Webhook }) {
-  const chosen = useSignal(activities[0]!);
-  const activity = activities.includes(chosen.value) ? chosen.value : activities[0]!;
+  const chosen = useSignal<string>(activities[0]!);
+  const activity = activities.find((one) => one === chosen.value) ?? activities[0]!;
   return (
     <>
       {activities.length > 1 && (
-        <select
-          aria-label={`Activity of the test event for ${title}`}
-          value={activity}
-          onChange={({ currentTarget }) => {
-            chosen.value = currentTarget.value as typeof activity;
-          }}
-        >
+        <select aria-label={`Activity of the test event for ${title}`} {...bindValue(chosen)} value={activity}>
           {activities.map((activity) => (
             <option key={activity} value={activity}>
               {toWords(activity)}

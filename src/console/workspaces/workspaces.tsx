@@ -1,10 +1,8 @@
 import { useSignal } from "@preact/signals";
-import { callOperation } from "../api/call.ts";
+import { callOperation, canReadSecrets } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { canReadSecrets } from "../api/session.ts";
-import { Command, Copy } from "../parts/copy.tsx";
-import { Name, State } from "../parts/labels.tsx";
-import { Facts, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
+import { Command, Copy } from "../parts/action.tsx";
+import { Facts, Head, Name, NotListedMessage, ProblemMessage, State } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildPartHref } from "../state/route.ts";
 
