@@ -1,6 +1,8 @@
+import * as z from "zod";
 import type { FailureCode } from "../../src/api/failures.ts";
-import type { Operation } from "../../src/api/operation.ts";
+import { json, type Operation } from "../../src/api/operation.ts";
 import type { Check } from "../../src/api/services.ts";
+import { rejectUnknownFields } from "../../src/api/shapes.ts";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { memoize } from "../../src/base/object.ts";
 import { addCause } from "../store/causes.ts";
@@ -38,8 +40,14 @@ interface OperationSteps {
 const getDefaultSteps = memoize((operation: Operation) => createSteps(operation, false));
 const getStrictSteps = memoize((operation: Operation) => createSteps(operation, true));
 
-function createSteps(operation: Operation, strictBodies: boolean): OperationSteps {
-  const { service, auth, request } = operation;
+/** A body that the control plane does not declare may not have fields. */
+const noBody = json(rejectUnknownFields(z.object({})).optional());
+
+function createSteps(declaration: Operation, strictBodies: boolean): OperationSteps {
+  const { service, auth } = declaration;
+  const body = service.dialect === "control" && auth !== "none" ? noBody : undefined;
+  const request = { body, ...declaration.request };
+  const operation = { ...declaration, request };
   const isRequired: Readonly<Record<Check, boolean>> = {
     credentials: auth !== "none",
     decode: request.body !== undefined,

@@ -4,7 +4,7 @@ import type { Basis } from "./basis.ts";
 import type { ControlRole } from "./control-roles.ts";
 import type { FailureCode } from "./failures.ts";
 import type { Service } from "./services.ts";
-import { dictionary } from "./shapes.ts";
+import { dictionary, rejectUnknownFields } from "./shapes.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -208,9 +208,20 @@ type ParamsOfPath<Path extends string> = [NamesIn<Path>] extends [never]
   ? { readonly request: { readonly params?: undefined } }
   : { readonly request: { readonly params: z.ZodObject<{ [Name in NamesIn<Path>]: z.ZodType }> } };
 
-/** Declares an operation. Returns its argument with the exact type. */
+/**
+ * Declares an operation. Returns its argument with the exact type. The control plane rejects unknown fields, because a
+ * token without its misspelled `workspace` would have access to all. Addresses of pages may have other parameters.
+ */
 export function defineOperation<const O extends Operation>(declaration: O & ParamsOfPath<O["path"]>): O {
-  return declaration;
+  const { auth, service, request } = declaration;
+  if (service.dialect !== "control") return declaration;
+  const { body, query = z.object({}) } = request;
+  const closedRequest = {
+    ...request,
+    ...(body && "schema" in body && { body: { ...body, schema: rejectUnknownFields(body.schema) } }),
+    ...(auth !== "none" && { query: rejectUnknownFields(query) }),
+  };
+  return { ...declaration, request: closedRequest };
 }
 
 type PartInput<S> = S extends z.ZodType ? z.input<S> : undefined;

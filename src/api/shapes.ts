@@ -104,6 +104,33 @@ export const dictionary = <Value extends z.ZodType>(
 ): z.ZodRecord<z.ZodString, Value> =>
   new Dictionary({ type: "record", keyType, valueType }) as unknown as z.ZodRecord<z.ZodString, Value>;
 
+const maxListedKeys = 5;
+const maxListedLength = 100;
+
+interface ObjectDefinition {
+  readonly shape?: Readonly<Record<string, z.ZodType>>;
+  readonly innerType?: z.ZodType;
+  readonly catchall?: z.ZodType;
+}
+
+/** Rejects undeclared fields at any depth, except where the declaration accepts any field. */
+export function rejectUnknownFields<S extends z.ZodType>(schema: S): S {
+  const { def } = schema as z.ZodType & { readonly def: ObjectDefinition };
+  const { shape, innerType } = def;
+  // The copy inherits the description.
+  const copy = (parts: object) => z.core.clone(schema, { ...def, ...parts } as never, { parent: true });
+  if (innerType) return copy({ innerType: rejectUnknownFields(innerType) });
+  if (!shape || def.catchall) return schema;
+  const names = Object.keys(shape);
+  const error = (issue: z.core.$ZodRawIssue) => {
+    if (issue.code !== "unrecognized_keys") return undefined;
+    const keys = issue.keys.slice(0, maxListedKeys).map((key) => JSON.stringify(key.slice(0, maxListedLength)));
+    return `must not contain ${keys.join(", ")} (allowed: ${names.join(", ") || "none"})`;
+  };
+  const fields = Object.entries(shape).map(([name, field]) => [name, rejectUnknownFields(field)]);
+  return copy({ shape: Object.fromEntries(fields), catchall: z.never(), error });
+}
+
 /**
  * Expected form of a string. The emulator accepts any string, but reports a finding for a different form, because the
  * real service can reject it.

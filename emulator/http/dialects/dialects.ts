@@ -223,12 +223,16 @@ const controlDialect: ErrorDialect = {
 };
 
 /** Formats `by: Input should be a valid string`. `query limit: …` and `path id: …` name the part. */
-const formatProblem = (problem: ValidationProblem): string[] =>
-  toPydanticErrors(problem).map(({ path, msg }) => {
+function formatProblem(problem: ValidationProblem): string[] {
+  const { part, issue } = problem;
+  const errors =
+    issue.code === "unrecognized_keys" ? [{ path: issue.path, msg: issue.message }] : toPydanticErrors(problem);
+  return errors.map(({ path, msg }) => {
     const name = path.join(".");
-    const field = problem.part === "body" ? name || "body" : `${problem.part} ${name}`;
+    const field = part === "body" && name !== "" ? name : `${part} ${name}`.trimEnd();
     return msg.startsWith("must ") ? `${field} ${msg}` : `${field}: ${msg}`;
   });
+}
 
 function formatUnreadable(problem: DecodeProblem): string {
   switch (problem.reason) {

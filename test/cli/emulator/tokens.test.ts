@@ -24,6 +24,13 @@ describe("address without a control plane", () => {
 });
 
 describe("svc emulator tokens", () => {
+  it("rejects a misspelled workspace before it sends the request", async (t) => {
+    const { svc } = await startCliEmulator(t);
+    const result = await svc("emulator tokens create ci --role operate --set workspce=Contoso");
+    const message = 'error: the body must not contain "workspce" (allowed: role, workspace)';
+    assert.deepEqual([result.exit, result.stdout, result.stderr.split("\n")[0]], [2, "", message]);
+  });
+
   it("creates a token, lists it without its value and revokes it", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     const { token, ...created } = await json<{ token: string }>("emulator tokens create ci --role operate");
