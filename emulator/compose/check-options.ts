@@ -9,7 +9,7 @@ import { hostForms, isHostPattern, isSchemaName, parsePostgresUrl, suggestHostPa
 import { listOptionalSchemes } from "../../src/schemes/webhook-schemes.ts";
 import { isAddressRange } from "../http/trusted-proxies.ts";
 import type { EmulatorOptions } from "../published.d.ts";
-import { InvalidOptionsError } from "./options.ts";
+import { InvalidOptionsError, type OptionProblem } from "./options.ts";
 
 const isText = (value: unknown): value is string => typeof value === "string";
 const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -81,10 +81,16 @@ const Options = z
     host: text,
     allowedHosts: z.array(z.string()),
     trustedProxies: z.array(
-      z.custom<string>((text) => isAddressRange(String(text)), "must be an address or a range (10.0.0.0/8)"),
+      z.custom<string>((text) => isAddressRange(String(text)), {
+        error: ({ input }) => `must be an address or a range (10.0.0.0/8), got ${JSON.stringify(input)}`,
+      }),
     ),
     publicUrl: z.url(),
-    clusterUrls: dictionary(z.custom<string>(isOrigin, "must be a URL without a path")),
+    clusterUrls: dictionary(
+      z.custom<string>(isOrigin, {
+        error: ({ input }) => `must be a URL without a path, got ${JSON.stringify(input)}`,
+      }),
+    ),
     webhookAllow: z.array(webhookHost),
     webhookSchemes: z.array(z.enum(listOptionalSchemes().map(({ name }) => name))),
     traceWebhooks: z.boolean(),
@@ -118,7 +124,11 @@ const Options = z
 /** Throws InvalidOptionsError, which lists all problems, because a misspelled option would have no effect. */
 export function checkOptions(options: EmulatorOptions): void {
   const { error } = Options.safeParse(options, { jitless: true });
-  if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(describeProblems).join("; ")}`);
+  if (error) {
+    const problems = error.issues.flatMap(toProblems);
+    const lines = problems.map(({ path, message }) => `${path.join(".")}${message}`);
+    throw new InvalidOptionsError(`startEmulator: ${lines.join("; ")}`, { problems });
+  }
   const { store, schema, file, ephemeral } = options;
   if (store !== undefined && (file !== undefined || ephemeral))
     throw new InvalidOptionsError(`startEmulator: store cannot be used with ${ephemeral ? "ephemeral" : "file"}`);
@@ -126,11 +136,14 @@ export function checkOptions(options: EmulatorOptions): void {
     throw new InvalidOptionsError("startEmulator: schema requires store");
 }
 
-function describeProblems(issue: z.core.$ZodIssue): string[] {
-  const { path } = issue;
+function toProblems(issue: z.core.$ZodIssue): OptionProblem[] {
+  const path = issue.path.length === 0 ? ["the options"] : issue.path;
   const message = describeIssue(issue);
   if (issue.code !== "unrecognized_keys")
-    return [`${path.join(".") || "the options"}${message.startsWith("must ") ? "" : ":"} ${message}`];
+    return [{ path, message: `${message.startsWith("must ") ? "" : ":"} ${message}` }];
   const knownNames = Object.keys((path[0] === "clock" ? clock : Options).shape);
-  return issue.keys.map((key) => `unknown option "${[...path, key].join(".")}". ${formatSuggestion(key, knownNames)}`);
+  return issue.keys.map((key) => ({
+    path: [],
+    message: `unknown option "${[...issue.path, key].join(".")}". ${formatSuggestion(key, knownNames)}`,
+  }));
 }

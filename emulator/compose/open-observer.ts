@@ -11,7 +11,9 @@ export async function openObserver(
   log: (line: string) => void,
 ): Promise<ObservationApplier> {
   const observations = await loadObservations(folder, startReplay).catch((cause: unknown) => {
-    throw cause instanceof CorpusError ? new InvalidOptionsError(`observed: ${cause.message}`, { cause }) : cause;
+    if (!(cause instanceof CorpusError)) throw cause;
+    const problems = [{ path: ["observed"], message: `: ${cause.message}` }];
+    throw new InvalidOptionsError(`observed: ${cause.message}`, { cause, problems });
   });
   for (const { id, reason } of observations.rejected) log(`Observation ${id} is not applied: ${reason}.`);
   return new ObservationApplier(observations);

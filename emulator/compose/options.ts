@@ -49,9 +49,26 @@ export function resolveStartTime({ clock, deterministic }: EmulatorOptions, seed
   return start === undefined ? undefined : Date.parse(start);
 }
 
+/** A problem of an option. The message continues its name: `must be a URL`, or `: unknown name`. */
+export interface OptionProblem {
+  /** Name of the option and of the part of its value. */
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
 /** The options are invalid: they have an unknown name, a value out of range or an invalid seed. */
 export class InvalidOptionsError extends Error {
   override readonly name = "InvalidOptionsError";
+  /** The command line has other names for the options. */
+  readonly problems: readonly OptionProblem[];
+
+  constructor(
+    message: string,
+    { problems = [], ...rest }: ErrorOptions & { problems?: readonly OptionProblem[] } = {},
+  ) {
+    super(message, rest);
+    this.problems = problems;
+  }
 }
 
 /**

@@ -55,6 +55,30 @@ describe("svc emulator exec", () => {
       "--retry-schedule 1m,0s",
       '--retry-schedule must be durations from 1ms to 365d, got "0s"',
     ],
+    [
+      "the URL of a cluster",
+      {},
+      "--public-url eu-1=https://h.example/eu",
+      '--public-url eu-1 must be a URL without a path, got "https://h.example/eu"',
+    ],
+    [
+      "the length of the retry schedule",
+      {},
+      `--retry-schedule ${Array(101).fill("1s").join(",")}`,
+      "--retry-schedule must have at most 100 items",
+    ],
+    [
+      "a folder of observations",
+      {},
+      "--observed /nowhere",
+      "--observed: /nowhere is not a corpus: it has no index.ndjson",
+    ],
+    [
+      "trusted proxies",
+      { SVC_TRUSTED_PROXIES: "10.0.0.1,balancer" },
+      "",
+      'SVC_TRUSTED_PROXIES must be an address or a range (10.0.0.0/8), got "balancer"',
+    ],
     ["a rate limit", { SVC_RATE_LIMIT: "-1" }, "", 'SVC_RATE_LIMIT must be a number at least 0, got "-1"'],
     ["a timeout", { SVC_WEBHOOK_TIMEOUT: "x" }, "", 'SVC_WEBHOOK_TIMEOUT must be a duration (30s, PT2H35M), got "x"'],
   ];

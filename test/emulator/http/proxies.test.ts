@@ -107,7 +107,7 @@ describe("X-Forwarded-* handling", () => {
   it("requires addresses as trusted proxies", async (t) => {
     for (const range of ["10.0.0.0/33", "balancer", "10.0.0.0/", "::1/129"]) {
       await assert.rejects(startTestEmulator(t, { trustedProxies: [range] }), {
-        message: "startEmulator: trustedProxies.0 must be an address or a range (10.0.0.0/8)",
+        message: `startEmulator: trustedProxies.0 must be an address or a range (10.0.0.0/8), got "${range}"`,
       });
     }
     for (const range of ["10.0.0.0/8", "::1", "fd00::/8", "127.0.0.1"])

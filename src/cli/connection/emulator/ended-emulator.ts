@@ -1,6 +1,7 @@
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { lookupTable } from "../../../base/object.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
+import { emulatorOptions, type OptionDeclaration } from "../../../derive/emulator-options.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
@@ -107,7 +108,22 @@ type StateError = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
   readonly kind?: "forbidden" | "temporary" | undefined;
   readonly port?: number;
+  /** Of an InvalidOptionsError. */
+  readonly problems?: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
 };
+
+/** Names the invalid options as the command line does: `--public-url eu-1 must be a URL without a path`. */
+const describeProblems = ({ message, problems = [] }: StateError): string =>
+  problems.map(({ path, message }) => `${formatOptionName(path)}${message}`).join("; ") || message;
+
+const declarations = lookupTable<OptionDeclaration>({ ...emulatorOptions, clusterUrls: emulatorOptions.publicUrl });
+
+/** Positions in a list are omitted, because messages quote the item. */
+function formatOptionName([name, part]: readonly PropertyKey[]): string {
+  const { flags, variable } = declarations[String(name)] ?? {};
+  const flag = flags && `--${flags[0]!.flag}`;
+  return [flag ?? variable ?? String(name), ...(typeof part === "string" ? [part] : [])].join(" ");
+}
 
 /** Explains an error of an emulator about its state in command line terms. Returns other errors unchanged. */
 export function toStateError(
@@ -134,7 +150,7 @@ export function toStartError(error: StateError, { file, store, host, port }: Emu
     const message = "The emulator was stopped before it became the leader of its store.";
     return new CommandFailedError("failed", "stopped", message, { cause: error });
   }
-  if (error.name === "InvalidOptionsError") return new UsageError(error.message, { cause: error });
+  if (error.name === "InvalidOptionsError") return new UsageError(describeProblems(error), { cause: error });
   if (error.syscall === "getaddrinfo" || error.code === "EADDRNOTAVAIL")
     return new UsageError(`--host must be an address of this machine, got "${host}" (${error.code})`, { cause: error });
   if (error.syscall === "listen" && error.code === "EACCES") {
