@@ -60,7 +60,7 @@ function guard(id: string, handler: UntypedHandler) {
     if (call.caller === undefined) return handler(input, call as never);
     const { name: token, role, workspace } = call.caller.token;
     if (workspace !== undefined && !isWorkspaceOperation(id))
-      return fail("workspace-token-not-allowed", { token, workspace: workspace.name });
+      return fail("workspace-token-not-allowed", { token, workspace: workspace.name, isConsole: isAboutCaller(id) });
     const result = handler(input, (workspace === undefined ? call : scopeCall(call, workspace.id)) as never);
     if (role !== "read" || isAboutCaller(id)) return result;
     return result instanceof Promise ? result.then((value) => maskResult(id, value)) : maskResult(id, result);

@@ -3,6 +3,9 @@ import type { ControlRole } from "../control-roles.ts";
 import { defineControlFailures } from "../failure.ts";
 
 const consoleBasis = createAssumption("The console is part of the emulator.");
+/** A token without a workspace, because `--workspace` is not in the command. */
+const otherTokenHint =
+  "Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.";
 const tokenBasis = createAssumption("The control plane is part of the emulator (DECISIONS.md, E16).");
 
 interface MissingHistory {
@@ -292,15 +295,16 @@ export const emulatorFailures = defineControlFailures({
     basis: tokenBasis,
     says: ({ token, role, needs }: { token: string; role: ControlRole; needs: ControlRole }) =>
       `The role ${needs} is required. The token ${token} has the role ${role}.`,
-    hint: "Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.",
+    hint: otherTokenHint,
   },
   "workspace-token-not-allowed": {
     status: 403,
     when: "the token is bound to a workspace, and the operation affects all workspaces",
     basis: tokenBasis,
-    says: ({ token, workspace }: { token: string; workspace: string }) =>
-      `This operation affects all workspaces. The token ${token} is bound to the workspace ${workspace}.`,
-    hint: "Use a token without a workspace. The operator of the emulator can create one.",
+    says: ({ token, workspace, isConsole }: { token: string; workspace: string; isConsole: boolean }) =>
+      `${isConsole ? "The console shows" : "This operation affects"} all workspaces. The token ${token} is bound to the workspace ${workspace}.`,
+    hint: ({ isConsole }: { isConsole: boolean }) =>
+      `${otherTokenHint}${isConsole ? " With this one, use commands such as `svc emulator contracts` and `svc emulator requests`." : ""}`,
   },
   "no-such-workspace-name": {
     status: 404,
@@ -360,7 +364,7 @@ export const emulatorFailures = defineControlFailures({
     when: "the control token is unknown or revoked, or its session has ended",
     code: "unknown_token",
     says: "The control token is invalid: it is unknown or revoked, or its session has ended.",
-    hint: "Use the token in the run file next to the state. `svc emulator tokens list` lists the others.",
+    hint: `Use the token in the run file next to the state. ${otherTokenHint}`,
   },
   "invalid-control-input": {
     status: 400,

@@ -220,7 +220,8 @@ const credentialHints: Readonly<Record<MissingCredentialsError["needs"], string>
   "api-key": "Set SVC_CLIENT_ID and SVC_CLIENT_SECRET, or choose a profile with both.",
   basic: "Set SVC_BASIC_AUTH to user:password.",
   bearer: "Sign in with svc auth device-login, or set SVC_TOKEN to an access token.",
-  "control-token": "Set SVC_EMULATOR_TOKEN, or run the command in the folder of the emulator's state.",
+  "control-token":
+    "Set SVC_EMULATOR_TOKEN, or emulator_token of the profile, to a token from the operator of the emulator. On its machine, run the command in the folder of its state.",
 };
 
 function getServiceHint(error: ServiceError): string | undefined {

@@ -117,6 +117,32 @@ describe("svc emulator open", () => {
     assert.match(stdout, createConsoleUrlPattern(emulator.routerUrl));
   });
 
+  it("names the next step if the token is missing or bound to a workspace", async (t) => {
+    const { twin: emulator } = await startEmulatorInFolder(t);
+    const body = { role: "admin", workspace: "Fabrikam Sales" };
+    const { token } = (await emulator.control("POST", "tokens/team", { body })).body as { token: string };
+    const cwd = await createTestFolder(t);
+    const open = async (env: Record<string, string>) => {
+      const { exit, stdout, stderr } = await runCli("emulator open", { cwd, env });
+      return [exit, stdout, ...stderr.trim().split("\n  ")];
+    };
+    const address = { SVC_EMULATOR_URL: emulator.controlUrl };
+    const request =
+      "Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.";
+    assert.deepEqual(await open(address), [
+      4,
+      "",
+      "error: This request requires control-token credentials.",
+      "Set SVC_EMULATOR_TOKEN, or emulator_token of the profile, to a token from the operator of the emulator. On its machine, run the command in the folder of its state.",
+    ]);
+    assert.deepEqual(await open({ ...address, SVC_EMULATOR_TOKEN: token }), [
+      4,
+      "",
+      "error: The console shows all workspaces. The token team is bound to the workspace Fabrikam Sales (HTTP 403)",
+      `${request} With this one, use commands such as \`svc emulator contracts\` and \`svc emulator requests\`.`,
+    ]);
+  });
+
   it("rejects a missing emulator and an emulator that would end with the command", async (t) => {
     const cwd = await createTestFolder(t);
     const nowhere = await runCli("emulator open --json", { cwd });

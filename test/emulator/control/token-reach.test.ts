@@ -209,13 +209,13 @@ describe("workspace token", () => {
 
   it("cannot use sandbox-wide operations, whatever its role", async (t) => {
     const { emulator, second } = await startSharedEmulator(t);
-    const createRejection = (token: string) => ({
+    const createRejection = (token: string, subject = "This operation affects", suffix = "") => ({
       status: 403,
       body: {
         error: {
           code: "workspace_token_not_allowed",
-          message: `This operation affects all workspaces. The token ${token} is bound to the workspace ${second.name}.`,
-          hint: "Use a token without a workspace. The operator of the emulator can create one.",
+          message: `${subject} all workspaces. The token ${token} is bound to the workspace ${second.name}.`,
+          hint: `Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.${suffix}`,
         },
       },
     });
@@ -236,7 +236,13 @@ describe("workspace token", () => {
       ] as const) {
         assert.deepEqual(
           pickStatusAndBody(await send(method, path, body && { body })),
-          createRejection(`${role}-bound`),
+          path === "sessions/codes"
+            ? createRejection(
+                `${role}-bound`,
+                "The console shows",
+                " With this one, use commands such as `svc emulator contracts` and `svc emulator requests`.",
+              )
+            : createRejection(`${role}-bound`),
           path,
         );
       }
