@@ -145,12 +145,10 @@ export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
 /** Header for a request that can soon be retried. */
 export const retryAfterHeader = ["retry-after", "1"] as const;
 
-const contentTypes = { xml: "application/xml", text: "text/plain; charset=utf-8" } as const;
-
 export function createFailureResponse(code: FailureCode, data: unknown): HttpResponse {
   const failure = failures[code] as Failure<unknown>;
   const failureHeaders = Object.entries(failure.headers?.(data) ?? {});
-  const type = failure.shape === "xml" || failure.shape === "text" ? contentTypes[failure.shape] : "application/json";
+  const type = failure.shape === "xml" ? "application/xml" : "application/json";
   const headers = failureHeaders.some(([name]) => name === "content-type") ? [] : ["content-type", type];
   const body = failure.body(data);
   return {

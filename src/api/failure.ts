@@ -6,7 +6,7 @@ import { type Basis, controlPlaneBasis } from "./basis.ts";
  */
 export interface Failure<Data = never> {
   readonly status: number;
-  readonly shape: "detail" | "domain" | "fields" | "validation" | "oauth" | "control" | "xml" | "text";
+  readonly shape: "detail" | "domain" | "fields" | "validation" | "oauth" | "control" | "xml";
   /** Condition of the failure, as shown on the reference page. */
   readonly when: string;
   readonly basis: Basis;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { isEmailAddress } from "../base/email-address.ts";
 import { isObject } from "../base/object.ts";
 import { durationPattern, parseDuration } from "../base/quantities.ts";
+import { joinWords } from "../base/text.ts";
 import { maxRetryDelayMs } from "./webhook-retries.ts";
 
 const countGiven = (value: object, names: readonly string[]): number =>
@@ -27,7 +28,7 @@ export const requireExactlyOne = <S extends z.ZodObject>(
   ...names: readonly (keyof S["shape"] & string)[]
 ): S =>
   schema
-    .refine((value) => countGiven(value, names) === 1, `exactly one of ${joinNames(names)} is required`)
+    .refine((value) => countGiven(value, names) === 1, `exactly one of ${joinWords(names)} is required`)
     .meta(oneOf(...names));
 
 /** Requires at least one of the fields. */
@@ -46,8 +47,6 @@ export const rejectCombination = <S extends z.ZodObject>(
   schema
     .refine((value) => countGiven(value, [one, other]) < 2, `${other} cannot be used with ${one}`)
     .meta({ not: { required: [one, other] } });
-
-const joinNames = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /**
  * A time in a response, ISO 8601 with an offset. Responses are not validated, because only the emulator's clock or

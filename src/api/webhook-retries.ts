@@ -1,4 +1,5 @@
 import { describeDuration, parseDuration } from "../base/quantities.ts";
+import { joinWords } from "../base/text.ts";
 
 const minute = 60_000;
 
@@ -55,8 +56,7 @@ export function describeRetrySchedule(schedule: RetrySchedule): string {
   if (delays.length === 0) return "no retries";
   const areMinutes = delays.every((ms) => ms % minute === 0);
   const words = delays.map((ms) => (areMinutes ? String(ms / minute) : describeDuration(ms)));
-  const list = words.length === 1 ? words[0]! : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
-  return areMinutes ? `${list} minutes` : list;
+  return `${joinWords(words)}${areMinutes ? " minutes" : ""}`;
 }
 
 /** Outcomes of a delivery that was skipped without an attempt. */

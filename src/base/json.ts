@@ -82,9 +82,9 @@ function findChangedNumbers(text: string): [from: number, to: number][] {
   const found: [number, number][] = [];
   const number = /-?\d[\d.eE+-]*/y;
   for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === quote) at = findStringEnd(text, at);
-    else if (code === minus || (code >= zero && code <= nine)) {
+    const char = text[at]!;
+    if (char === '"') at = findStringEnd(text, at);
+    else if (char === "-" || (char >= "0" && char <= "9")) {
       number.lastIndex = at;
       const [digits = ""] = number.exec(text) ?? [];
       if (String(Number(digits)) !== digits) found.push([at, at + digits.length]);
@@ -94,19 +94,11 @@ function findChangedNumbers(text: string): [from: number, to: number][] {
   return found;
 }
 
-const [quote, backslash, minus, zero, nine] = [...'"\\-09'].map((one) => one.charCodeAt(0)) as [
-  number,
-  number,
-  number,
-  number,
-  number,
-];
-
 /** Returns the position of the quote that ends the string, or the end of the text. */
 export function findStringEnd(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at;
-    while (text.charCodeAt(before - 1) === backslash) before -= 1;
+    while (text[before - 1] === "\\") before -= 1;
     if ((at - before) % 2 === 0) return at;
   }
   return text.length;

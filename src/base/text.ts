@@ -41,6 +41,10 @@ function computeTypingDistance(a: string, b: string): number {
 export const pluralize = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
 
+/** Lists words: `a`, `a and b`, `a, b and c`. */
+export const joinWords = (words: readonly string[]): string =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+
 /** Removes these characters from the end of a string. A regular expression such as `/=+$/` takes quadratic time. */
 export function trimTrailing(text: string, characters: string): string {
   let end = text.length;

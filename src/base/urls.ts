@@ -2,6 +2,15 @@
 export const findPlaceholders = (template: string): string[] =>
   [...template.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!);
 
+/** Decodes a part of a URL. Returns the part unchanged if its encoding is invalid. */
+export function decodeUrlPart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Replaces parameters with percent-encoded values. Only the value of `full_path` can contain slashes. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
   return template.replace(/\{([a-z_]+)\}/g, (_, name: string) => {

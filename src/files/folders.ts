@@ -11,7 +11,7 @@ export async function resolveRealPath(path: string): Promise<string> {
   try {
     return await realpath(absolute);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (!isMissing(error)) throw error;
   }
   const folder = dirname(absolute);
   if (folder === absolute) return absolute;

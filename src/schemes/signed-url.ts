@@ -1,5 +1,6 @@
 import { toIsoSeconds } from "../base/clock.ts";
 import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
+import { decodeUrlPart } from "../base/urls.ts";
 
 /** Signed parts of a URL. `url` is absolute. Escapes in its path count as the characters that they encode. */
 interface UrlGrant {
@@ -83,15 +84,7 @@ function computeSignature({ key, method, url, contentType }: UrlGrant, query: re
  * Decodes a path. Clients can escape a character or not, and both forms are equal (RFC 3986, 6.2.2). An escaped slash
  * stays escaped, because it is not a separator.
  */
-const decodePath = (path: string): string => path.replace(/(?:%(?!2f)[0-9a-f]{2})+/gi, tryDecode);
-
-function tryDecode(escapes: string): string {
-  try {
-    return decodeURIComponent(escapes);
-  } catch {
-    return escapes;
-  }
-}
+const decodePath = (path: string): string => path.replace(/(?:%(?!2f)[0-9a-f]{2})+/gi, decodeUrlPart);
 
 type QueryParameter = [name: string, value: string];
 

@@ -45,15 +45,6 @@ export const parseJsonBody = ({ body }: Pick<HttpMessage, "body">): unknown => t
 export const pairHeaders = (raw: readonly string[]): [name: string, value: string][] =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
 
-/** Decodes a part of a URL. Returns the part unchanged if its encoding is invalid. */
-export function decodeUrlPart(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 /** Formats an exchange: a header of metadata, the request, and the response. */
 export function formatExchange(exchange: RecordedExchange): string {
   const { callee, operation, at, durationMs, request, response } = exchange;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
-import { decodeUrlPart } from "./exchange.ts";
+import { decodeUrlPart } from "../base/urls.ts";
 import {
   editFields,
   type FieldLocation,

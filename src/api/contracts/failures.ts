@@ -1,3 +1,4 @@
+import { joinWords } from "../../base/text.ts";
 import { createAssumption } from "../basis.ts";
 import { defineDetailFailure, defineDomainFailure, type Failure } from "../failure.ts";
 
@@ -28,34 +29,19 @@ const shortDomain = ({ when, code, says }: { when: string; code: string; says: s
 // These three messages are exact (specification, Errors). The code is public (DECISIONS.md, F5).
 const code = "SVC_PUBLIC_00039";
 
-const intakeFailures = {
-  "unknown-file-ids": defineDomainFailure({
-    when: "a file ID does not exist in the workspace",
-    basis: "specified",
-    code,
-    says: "One or more file_ids not found in workspace",
-  }),
-  "unpublished-workflow": defineDomainFailure({
-    when: "the workflow is unknown in the workspace, or has no published version",
-    basis: "specified",
-    code,
-    says: "This workflow has no published version for the workspace",
-  }),
-  "not-an-intake-workflow": defineDomainFailure({
-    when: "the workflow is not an INTAKE_WORKFLOW",
-    basis: "specified",
-    code,
-    says: "This workflow is not an INTAKE_WORKFLOW",
-  }),
-  "invalid-sort": defineDetailFailure({
-    status: 400,
-    when: "the list cannot be sorted by that field",
-    basis: "public",
-    says: "Invalid sort field",
-  }),
-};
+const codeUnknown = "Status and shape are public. The code is not.";
 
-export const contractFailures = {
+interface TurnFailureData {
+  readonly email: string;
+  /** E-mail addresses of the people whose turn it is, for actions of a person. */
+  readonly turn?: readonly string[];
+}
+
+const describeTurn = (turn: readonly string[] = []): string =>
+  turn.length === 0 ? "" : ` It is the turn of ${joinWords(turn)}.`;
+
+export const contractsFailures = {
+  // Contracts
   "forbidden-move": defineDomainFailure({
     when: "the contract's status does not allow it",
     basis: stateRule,
@@ -189,37 +175,34 @@ export const contractFailures = {
     basis: "public",
     says: "Not Found",
   }),
-};
 
-interface TurnFailureData {
-  readonly email: string;
-  /** E-mail addresses of the people whose turn it is, for actions of a person. */
-  readonly turn?: readonly string[];
-}
-
-const describeTurn = (turn: readonly string[] = []): string => {
-  const others = turn.slice(0, -1).join(", ");
-  return turn.length === 0 ? "" : ` It is the turn of ${others === "" ? "" : `${others} and `}${turn.at(-1)}.`;
-};
-
-const referenceFailures = {
-  "unknown-jurisdiction": defineDomainFailure({
-    when: "jurisdiction_iso_code is not one of the workspace's jurisdictions",
-    basis: createAssumption("Status and shape are public. Code and message are not."),
-    code: "SVC_ASSUMED_203",
-    says: ({ code }: { code: string }) => `Jurisdiction ${code} is not configured in the workspace.`,
+  // Intakes
+  "unknown-file-ids": defineDomainFailure({
+    when: "a file ID does not exist in the workspace",
+    basis: "specified",
+    code,
+    says: "One or more file_ids not found in workspace",
   }),
-  "approvals-in-progress": defineDomainFailure({
-    when: "an earlier group of approvals is not complete",
-    basis: createAssumption("The code is public, but its status is not."),
-    code: "SVC_CONTRACTS_00152",
-    says: "Another approval group is in progress.",
+  "unpublished-workflow": defineDomainFailure({
+    when: "the workflow is unknown in the workspace, or has no published version",
+    basis: "specified",
+    code,
+    says: "This workflow has no published version for the workspace",
   }),
-};
+  "not-an-intake-workflow": defineDomainFailure({
+    when: "the workflow is not an INTAKE_WORKFLOW",
+    basis: "specified",
+    code,
+    says: "This workflow is not an INTAKE_WORKFLOW",
+  }),
+  "invalid-sort": defineDetailFailure({
+    status: 400,
+    when: "the list cannot be sorted by that field",
+    basis: "public",
+    says: "Invalid sort field",
+  }),
 
-const codeUnknown = "Status and shape are public. The code is not.";
-
-const webhookFailures = {
+  // Webhooks
   "developer-settings-required": defineDomainFailure({
     status: 403,
     when: "the API key does not have the permission Developer Settings",
@@ -240,13 +223,22 @@ const webhookFailures = {
     basis: "public",
     says: "Not Found",
   }),
-};
 
-export const contractsFailures = {
-  ...contractFailures,
-  ...intakeFailures,
-  ...webhookFailures,
-  ...referenceFailures,
+  // Reference data and approvals
+  "unknown-jurisdiction": defineDomainFailure({
+    when: "jurisdiction_iso_code is not one of the workspace's jurisdictions",
+    basis: createAssumption("Status and shape are public. Code and message are not."),
+    code: "SVC_ASSUMED_203",
+    says: ({ code }: { code: string }) => `Jurisdiction ${code} is not configured in the workspace.`,
+  }),
+  "approvals-in-progress": defineDomainFailure({
+    when: "an earlier group of approvals is not complete",
+    basis: createAssumption("The code is public, but its status is not."),
+    code: "SVC_CONTRACTS_00152",
+    says: "Another approval group is in progress.",
+  }),
+
+  // All operations
   "no-credentials": defineDetailFailure({
     status: 401,
     when: "client-id or client-secret is missing",

@@ -5,9 +5,11 @@ import { routerOperation } from "../services.ts";
 import { optionalString } from "../shapes.ts";
 import { singleClusterFailures } from "./failures.ts";
 
-const headers = z.object({
+const browserHeaders = z.object({
   "user-agent": optionalString.describe("User agent of the browser"),
   "x-forwarded-for": optionalString.describe("Forwarded addresses; the first one is the caller's"),
+});
+const headers = browserHeaders.extend({
   "x-crm-a-signature": optionalString.describe("Signature: hex for version 1 and 2, base64 for version 3"),
   "x-crm-a-signature-version": optionalString.describe("v1, v2 or v3"),
   "x-crm-a-signature-timestamp": optionalString.describe("Milliseconds since the epoch; required for version 3"),
@@ -48,11 +50,6 @@ export const listCrmACards = defineOperation({
 const query = z.object({
   index_url_override: z.string().nullish().describe("Origin of the front end, on the allow-list of the seed"),
 });
-const crmBHeaders = z.object({
-  "user-agent": optionalString.describe("User agent of the browser"),
-  "x-forwarded-for": optionalString.describe("Forwarded addresses; the first one is the caller's"),
-});
-
 export const SignedRequestForm = z.object({
   signed_request: z.string().describe("Base64 of the HMAC-SHA256, a period, base64 of the envelope"),
 });
@@ -63,7 +60,7 @@ export const openCrmB = defineOperation({
   summary: "Open the canvas app with a signed request",
   method: "POST",
   path: "/router/v1/crm_b/",
-  request: { query, headers: crmBHeaders, body: form(SignedRequestForm) },
+  request: { query, headers: browserHeaders, body: form(SignedRequestForm) },
   responses: { 200: passthrough() },
   failures: ["bad-signed-request", "index-url-not-allowed", ...singleClusterFailures],
   cli: { command: "crm-b open" },
@@ -75,7 +72,7 @@ export const showCrmBCanvas = defineOperation({
   ...routerOperation,
   summary: "Show the canvas app without a context",
   path: "/router/v1/crm_b/",
-  request: { query, headers: crmBHeaders },
+  request: { query, headers: browserHeaders },
   responses: { 200: passthrough() },
   failures: ["index-url-not-allowed", ...singleClusterFailures],
   cli: { command: "crm-b canvas" },

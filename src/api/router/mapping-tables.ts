@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
-import { type Auth, defineOperation, json } from "../operation.ts";
+import { type Auth, defineOperation, json, type Method } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { expectedEmailHash } from "../shapes.ts";
 
@@ -15,32 +15,31 @@ export const emailHashes = z.array(expectedEmailHash).describe("E-mail hashes");
 
 const failures = ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"] as const;
 
-/** Returns the shared parts of the bulk operations of the mapping tables (DECISIONS.md, R6, R9, R10). */
-const bulk = <const A extends Auth, S extends z.ZodObject>(schema: S, auth: A) =>
+/**
+ * Returns the shared parts of the bulk operations of the mapping tables (DECISIONS.md, R6, R9, R10). POST maps the
+ * listed identifiers to a cluster, and moves those of other clusters. DELETE removes those of the cluster, and ignores
+ * unknown identifiers.
+ */
+const bulk = <const M extends Method, S extends z.ZodObject, const A extends Auth = "cluster-key">(
+  method: M,
+  schema: S,
+  auth?: A,
+) =>
   ({
     ...routerOperation,
-    auth,
+    method,
+    auth: (auth ?? "cluster-key") as A,
     request: { body: json(schema) },
     responses: { 200: json(z.boolean().describe("Always true")) },
     failures,
   }) as const;
 
-/** Declares an operation that maps the listed identifiers to a cluster. Identifiers of other clusters are moved. */
-export const defineMapOperation = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
-  ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "POST" }) as const;
-
-/** Declares an operation that removes the listed identifiers of the cluster. Unknown identifiers are ignored. */
-export const defineUnmapOperation = <S extends z.ZodObject, const A extends Auth = "cluster-key">(
-  schema: S,
-  auth?: A,
-) => ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "DELETE" }) as const;
-
 /** Declares an operation that looks up one identifier. Any valid cluster key is accepted. */
-export const defineLookupOperation = <S extends z.ZodObject>(domain: S) =>
+const defineLookupOperation = <S extends z.ZodObject>(domain: S) =>
   ({ ...routerOperation, auth: "cluster-key", responses: { 200: json(domain) } }) as const;
 
 /** Failures of a look-up, in addition to the missing mapping. */
-export const lookupFailures = ["missing-cluster-key", "invalid-cluster-key"] as const;
+const lookupFailures = ["missing-cluster-key", "invalid-cluster-key"] as const;
 
 export const ClusterClientDomain = z.strictObject({ client_id: z.string(), cluster_id: z.string() });
 
@@ -63,7 +62,7 @@ export const showClusterClient = defineOperation({
 });
 
 export const mapClusterClients = defineOperation({
-  ...defineMapOperation(BulkClusterClientCreateRequest),
+  ...bulk("POST", BulkClusterClientCreateRequest),
   id: "cluster-clients.map",
   summary: "Map OAuth clients to a cluster",
   path: "/router/v1/cluster_clients/bulk",
@@ -72,7 +71,7 @@ export const mapClusterClients = defineOperation({
 });
 
 export const unmapClusterClients = defineOperation({
-  ...defineUnmapOperation(BulkClusterClientCreateRequest),
+  ...bulk("DELETE", BulkClusterClientCreateRequest),
   id: "cluster-clients.unmap",
   summary: "Remove OAuth clients of a cluster",
   description: "Used at workspace offboarding.",
@@ -109,7 +108,7 @@ export const showClusterEmail = defineOperation({
 });
 
 export const mapClusterEmails = defineOperation({
-  ...defineMapOperation(BulkClusterEmailRequest),
+  ...bulk("POST", BulkClusterEmailRequest),
   id: "cluster-emails.map",
   summary: "Map e-mail hashes to a cluster",
   path: "/router/v1/cluster_emails/bulk",
@@ -118,7 +117,7 @@ export const mapClusterEmails = defineOperation({
 });
 
 export const unmapClusterEmails = defineOperation({
-  ...defineUnmapOperation(BulkClusterEmailRequest),
+  ...bulk("DELETE", BulkClusterEmailRequest),
   id: "cluster-emails.unmap",
   summary: "Remove e-mail hashes of a cluster",
   path: "/router/v1/cluster_emails/bulk",
@@ -141,7 +140,7 @@ const externalIntegrationsExample = {
 };
 
 export const mapExternalIntegrations = defineOperation({
-  ...defineMapOperation(BulkClusterIntegrationRequest),
+  ...bulk("POST", BulkClusterIntegrationRequest),
   id: "external-integrations.map",
   summary: "Map external integrations to a cluster",
   path: "/router/v1/cluster_external_integrations/bulk",
@@ -150,7 +149,7 @@ export const mapExternalIntegrations = defineOperation({
 });
 
 export const unmapExternalIntegrations = defineOperation({
-  ...defineUnmapOperation(BulkClusterIntegrationRequest),
+  ...bulk("DELETE", BulkClusterIntegrationRequest),
   id: "external-integrations.unmap",
   summary: "Remove external integrations of a cluster",
   path: "/router/v1/cluster_external_integrations/bulk",
@@ -166,7 +165,7 @@ export const BulkClusterChatATeamIDRequest = z.object({
 const chatATeamsExample = { chat_a_team_id_list: ["T-NORTHWIND"], cluster_id: "eu-1" };
 
 export const mapChatATeams = defineOperation({
-  ...defineMapOperation(BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
+  ...bulk("POST", BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
   id: "chat-a-teams.map",
   summary: "Map chat_a teams to a cluster",
   path: "/router/v1/cluster_chat_a_teams/bulk",
@@ -175,7 +174,7 @@ export const mapChatATeams = defineOperation({
 });
 
 export const unmapChatATeams = defineOperation({
-  ...defineUnmapOperation(BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
+  ...bulk("DELETE", BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
   id: "chat-a-teams.unmap",
   summary: "Remove chat_a teams of a cluster",
   path: "/router/v1/cluster_chat_a_teams/bulk",
@@ -191,7 +190,7 @@ export const BulkClusterInviteTokenCreateRequest = z.object({
 const inviteTokensExample = { tokens: ["creator-northwind"], cluster_id: "eu-1" };
 
 export const mapCreatorTokens = defineOperation({
-  ...defineMapOperation(BulkClusterInviteTokenCreateRequest),
+  ...bulk("POST", BulkClusterInviteTokenCreateRequest),
   id: "invite-tokens.map-creator",
   summary: "Map creator invite tokens to a cluster",
   path: "/router/v1/cluster_tokens/bulk/creator",
@@ -200,7 +199,7 @@ export const mapCreatorTokens = defineOperation({
 });
 
 export const unmapCreatorTokens = defineOperation({
-  ...defineUnmapOperation(BulkClusterInviteTokenCreateRequest),
+  ...bulk("DELETE", BulkClusterInviteTokenCreateRequest),
   id: "invite-tokens.unmap-creator",
   summary: "Remove creator invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/creator",
@@ -209,7 +208,7 @@ export const unmapCreatorTokens = defineOperation({
 });
 
 export const mapCounterpartyTokens = defineOperation({
-  ...defineMapOperation(BulkClusterInviteTokenCreateRequest),
+  ...bulk("POST", BulkClusterInviteTokenCreateRequest),
   id: "invite-tokens.map-counterparty",
   summary: "Map counterparty invite tokens to a cluster",
   path: "/router/v1/cluster_tokens/bulk/counter_party",
@@ -218,7 +217,7 @@ export const mapCounterpartyTokens = defineOperation({
 });
 
 export const unmapCounterpartyTokens = defineOperation({
-  ...defineUnmapOperation(BulkClusterInviteTokenCreateRequest),
+  ...bulk("DELETE", BulkClusterInviteTokenCreateRequest),
   id: "invite-tokens.unmap-counterparty",
   summary: "Remove counterparty invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/counter_party",

@@ -103,7 +103,7 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
       status === "DISABLED_BY_USER" ? undefined : describeUndelivered(unsent, facts.isPartial),
     ].filter((sentence) => sentence !== undefined),
     shortReason: formatShortState(webhook, streak.failed, unsentCount, isUntouched),
-    steps: suggestSteps(webhook, { last: streak.failed, acting, unsent: unsentCount }),
+    steps: suggestSteps(webhook, streak.failed, acting, unsentCount),
     unsent,
   };
 }
@@ -241,15 +241,11 @@ interface UnsentCount {
   readonly isPartial: boolean;
 }
 
-interface WebhookSituation {
-  readonly last: DeliveryAttempt | undefined;
-  readonly acting: readonly Fault[];
-  readonly unsent: UnsentCount;
-}
-
 function suggestSteps(
   { id, status, url, forbidden }: Webhook,
-  { last, acting, unsent }: WebhookSituation,
+  last: DeliveryAttempt | undefined,
+  acting: readonly Fault[],
+  unsent: UnsentCount,
 ): RemedyStep[] {
   const isScripted = last !== undefined && getCausingFault(last.attempt) !== undefined;
   const steps: RemedyStep[] = acting.filter(({ hit }) => hit > 0).map(toFaultRemovalStep);

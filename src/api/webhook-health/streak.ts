@@ -1,4 +1,6 @@
+import { groupBy } from "../../base/object.ts";
 import { describeDuration } from "../../base/quantities.ts";
+import { joinWords } from "../../base/text.ts";
 import type { listActivities } from "../emulator/activities.ts";
 import type { ResultOf } from "../operation.ts";
 import { deliveredRetentionMs } from "../webhook-retries.ts";
@@ -34,14 +36,14 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
   attempts.sort(compareAttemptTimes);
   const sinceSuccess = attempts.slice(attempts.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
   for (const { getValue, describe, minDeliveries = 2 } of features) {
-    const failing = [...groupAttempts(attempts, getValue)].filter(([, group]) =>
-      isFailingConsistently(group, attempts, minDeliveries),
+    const failing = [...groupBy(attempts, ({ delivery }) => getValue(delivery))].flatMap(([value, group]) =>
+      value !== undefined && isFailingConsistently(group, attempts, minDeliveries) ? [{ value, group }] : [],
     );
-    const failed = failing.flatMap(([, group]) => listAttemptsSinceSuccess(group)).sort(compareAttemptTimes);
+    const failed = failing.flatMap(({ group }) => listAttemptsSinceSuccess(group)).sort(compareAttemptTimes);
     // If other deliveries are among the last failures, this property is not the common cause.
     if (failing.length === 0 || failing.length > maxNamed || sinceSuccess.some((one) => !failed.includes(one)))
       continue;
-    return { failed, only: `${describe(failing.map(([value]) => value))} Other deliveries arrive.` };
+    return { failed, only: `${describe(failing.map(({ value }) => value))} Other deliveries arrive.` };
   }
   return { failed: sinceSuccess, only: undefined };
 }
@@ -57,13 +59,13 @@ interface SharedFeature {
 }
 
 const describeNames = (names: readonly string[]): string =>
-  `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}.`;
+  `Only ${joinWords(names)} ${names.length === 1 ? "fails" : "fail"}.`;
 
 const features: readonly SharedFeature[] = [
   { getValue: ({ activity }) => activity, describe: describeNames },
   {
     getValue: ({ composite_id: id }) => id ?? undefined,
-    describe: (ids) => `Only deliveries for ${formatNames(ids)} fail.`,
+    describe: (ids) => `Only deliveries for ${joinWords(ids)} fail.`,
   },
   {
     // `H-…` is a contract executed outside the platform (DECISIONS.md, F1).
@@ -76,21 +78,6 @@ const features: readonly SharedFeature[] = [
     minDeliveries: 1,
   },
 ];
-
-function groupAttempts(
-  attempts: readonly DeliveryAttempt[],
-  of: SharedFeature["getValue"],
-): ReadonlyMap<string, DeliveryAttempt[]> {
-  const groups = new Map<string, DeliveryAttempt[]>();
-  for (const attempt of attempts) {
-    const value = of(attempt.delivery);
-    if (value === undefined) continue;
-    const group = groups.get(value);
-    if (group) group.push(attempt);
-    else groups.set(value, [attempt]);
-  }
-  return groups;
-}
 
 const listAttemptsSinceSuccess = (group: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] =>
   group.slice(group.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
@@ -114,9 +101,6 @@ function isFailingConsistently(
 
 const formatName = ({ id, activity, composite_id: contract }: Delivery): string =>
   `delivery:${id} (${activity}${contract === null ? "" : ` ${contract}`})`;
-
-const formatNames = (names: readonly string[]): string =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /** Past activities, by workspace and type. */
 export type ActivityHistory = ResultOf<typeof listActivities>;

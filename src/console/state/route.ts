@@ -1,5 +1,6 @@
 import { computed, type Signal, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
+import { decodeUrlPart } from "../../base/urls.ts";
 
 /** The current view: `#/deliveries/7?trace=delivery:7`. */
 export interface Route {
@@ -13,7 +14,7 @@ export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [view = "", ...rest] = path.split("/");
   const id = rest.join("/");
-  return { view, id: id === "" ? undefined : tryDecode(id), query: new URLSearchParams(query) };
+  return { view, id: id === "" ? undefined : decodeUrlPart(id), query: new URLSearchParams(query) };
 }
 
 /** Builds the address of a view, of an object in it, and of the trace that is open next to it. */
@@ -57,14 +58,6 @@ export function trackAddress(): void {
   };
   addEventListener("hashchange", read);
   read();
-}
-
-function tryDecode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Topics of changes in the emulator, after which views reload. */

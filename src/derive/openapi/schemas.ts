@@ -195,5 +195,4 @@ export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
     schema: createObjectSchema(["Code", "Message"], { Code: text, Message: text }),
     sample: "<Error><Code/><Message/></Error>",
   },
-  text: { name: "PlainText", mediaType: "text/plain", schema: text, sample: "<sentence>" },
 };

@@ -143,8 +143,7 @@ function convertValue(value: unknown, type: "string" | "number" | "boolean" | "n
 }
 
 function fillTemplate(value: string, from: readonly string[], text: readonly string[]): string {
-  const kinds = from.slice(1).map(() => "text" as const);
-  const found = matchTextPieces(value, from, kinds);
+  const found = matchTextPieces(value, from);
   return found ? text.map((part, at) => part + (found[at] ?? "")).join("") : value;
 }
 

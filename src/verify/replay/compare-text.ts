@@ -1,4 +1,4 @@
-import { getVocabulary } from "../fields.ts";
+import { getVocabulary, isoTimePattern } from "../fields.ts";
 import { isStandInToken, isStandInWord } from "../stand-ins.ts";
 import type { ReplayLinks } from "./links.ts";
 
@@ -13,8 +13,7 @@ const maxTimeDeviationMs = 5_000;
 
 /** Formats a time as a pattern such as `9999-99-99T99:99:99.999Z`. */
 export const describeTimeFormat = (time: string): string => time.replace(/\d/g, "9");
-export const isIsoTime = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
+export const isIsoTime = (text: string): boolean => isoTimePattern.test(text);
 
 /**
  * Explains how a replayed string differs from the recorded one. Returns undefined if only replaceable parts differ.
@@ -124,12 +123,12 @@ const piecePatterns: Readonly<Record<Exclude<TextPieceKind, "text">, RegExp>> = 
 
 /**
  * Matches a string of literal and variable parts: `literals[0] piece[0] literals[1] …`. Returns the variable parts, or
- * undefined if the string does not match. A text part is as short as possible.
+ * undefined if the string does not match. A part is text by default, and as short as possible.
  */
 export function matchTextPieces(
   text: string,
   literals: readonly string[],
-  kinds: readonly TextPieceKind[],
+  kinds: readonly TextPieceKind[] = literals.slice(1).map(() => "text"),
 ): readonly string[] | undefined {
   if (!text.startsWith(literals[0]!)) return undefined;
   let at = literals[0]!.length;

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { tryParseJson } from "../../base/object.ts";
-import { decodeUrlPart } from "../exchange.ts";
+import { decodeUrlPart } from "../../base/urls.ts";
 import { editJson } from "../json-edit.ts";
 
 /**

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { applyMove } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
 import type { Contract, ContractReview } from "../../../../emulator/cluster/contracts/rows.ts";
-import { contractFailures } from "../../../../src/api/contracts/failures.ts";
+import { contractsFailures } from "../../../../src/api/contracts/failures.ts";
 import { type ContractStatus, lifecycle, type Trigger, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 
 const time = Date.parse("2031-01-02T03:04:05Z");
@@ -204,7 +204,7 @@ describe("contract lifecycle", () => {
 
   it("contains no unreachable row and only declared failures", () => {
     for (const [i, row] of lifecycle.entries()) {
-      if ("refusedAs" in row) assert.ok(row.refusedAs in contractFailures);
+      if ("refusedAs" in row) assert.ok(row.refusedAs in contractsFailures);
       const hiding = lifecycle.slice(0, i).filter((earlier) => earlier.trigger === row.trigger && !("when" in earlier));
       for (const state of row.from) {
         assert.ok(
