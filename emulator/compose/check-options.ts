@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { strictChecks } from "../../src/api/control-plane.ts";
 import { dictionary, retrySchedule } from "../../src/api/shapes.ts";
-import { strictChecks } from "../../src/api/strict-checks.ts";
 import { clockModes } from "../../src/base/clock.ts";
 import { describeIssue } from "../../src/base/errors.ts";
 import { webhookJsonForms } from "../../src/base/json.ts";

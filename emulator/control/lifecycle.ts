@@ -1,4 +1,4 @@
-import { formatHiddenValue } from "../../src/api/control-roles.ts";
+import { formatHiddenValue } from "../../src/api/control-plane.ts";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import * as declarations from "../../src/api/registry.ts";
 import { addObservations, buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type ControlRole, controlRoles } from "../../src/api/control-roles.ts";
+import { type ControlRole, controlRoles } from "../../src/api/control-plane.ts";
 import type { WallClock } from "../../src/base/clock.ts";
 import { Mutex } from "../../src/base/concurrency.ts";
 import { hash } from "../../src/base/hmac.ts";

@@ -1,4 +1,4 @@
-import type { StrictCheck } from "../../src/api/strict-checks.ts";
+import type { StrictCheck } from "../../src/api/control-plane.ts";
 import { emulatorOptions, type OptionDeclaration, type SettingName } from "../../src/derive/emulator-options.ts";
 import type { ReceiverRules } from "../http/outgoing/receiver-rules.ts";
 import type { EmulatorOptions } from "../published.d.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Activity } from "./activities.ts";
 import type { Basis } from "./basis.ts";
-import type { ControlRole } from "./control-roles.ts";
+import type { ControlRole } from "./control-plane.ts";
 import type { FailureCode } from "./failures.ts";
 import type { Service } from "./services.ts";
 import { dictionary, rejectUnknownFields } from "./shapes.ts";

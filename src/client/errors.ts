@@ -177,12 +177,15 @@ export function addOperationToError(operation: string, error: unknown): unknown 
   return error;
 }
 
-/** Adds the operation to the errors of a stream, which can fail in the middle. */
-export async function* addOperationToStreamErrors<T>(operation: string, pieces: AsyncIterable<T>): AsyncGenerator<T> {
+/** Converts the errors of a stream, which can fail in the middle. */
+export async function* mapStreamErrors<T>(
+  pieces: AsyncIterable<T>,
+  toError: (error: unknown) => unknown,
+): AsyncGenerator<T> {
   try {
     yield* pieces;
   } catch (error) {
-    throw addOperationToError(operation, error);
+    throw toError(error);
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from "../api/registry.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import { type AllKeys, checkAmounts, checkNames, checkUrls, createClient as createDeclaredClient } from "./client.ts";
-import { addOperationToError, addOperationToStreamErrors, InvalidArgumentsError } from "./errors.ts";
+import { addOperationToError, InvalidArgumentsError, mapStreamErrors } from "./errors.ts";
 import type { BaseUrls, CallOptions, ClientOptions, Credentials } from "./published.d.ts";
 import type { ApiResponse } from "./response.ts";
 import { createTransport } from "./transport.ts";
@@ -96,7 +96,7 @@ export function createClient(options: ClientOptions): NamedClient {
       throw isClosed ? createClosedError() : addOperationToError(id, error);
     });
     return isAsyncIterable(response.value)
-      ? { ...response, value: addOperationToStreamErrors(id, response.value) }
+      ? { ...response, value: mapStreamErrors(response.value, (error) => addOperationToError(id, error)) }
       : response;
   }
 

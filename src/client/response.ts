@@ -7,18 +7,11 @@ import { type MissedEventsHandler, parseJson, parseProblem, parseServerSentEvent
 import { findIssues, getFirstShapeProblem } from "./checked-call.ts";
 import { InvalidResponseError, isOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
 import type { ReadMode } from "./limits.ts";
+import type { ApiResponse as PublishedResponse } from "./published.d.ts";
 import { type HttpRequest, type HttpResponse, isIdempotent } from "./request.ts";
 
 /** Success, checked against its declaration. */
-export interface ApiResponse<Value = unknown> {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Value of the service, including undeclared fields. */
-  readonly value: Value;
-  /**
-   * Differences of status or body from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`.
-   */
-  readonly drift: readonly string[];
+export interface ApiResponse<Value = unknown> extends PublishedResponse<Value> {
   /**
    * Reason why the value cannot be read as declared (src/client/checked-call.ts). Undefined for a readable or unchecked
    * value.

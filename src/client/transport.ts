@@ -2,6 +2,7 @@ import { Agent, buildConnector, type Dispatcher, errors, Pool, ProxyAgent } from
 import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { createContinueSkippingConnector } from "../base/response-quirks.ts";
 import { decodeResponse } from "./body.ts";
+import { mapStreamErrors } from "./errors.ts";
 import { Exchange } from "./exchange.ts";
 import { type ReadMode, resolveMaxBytes } from "./limits.ts";
 import { createProxyError, type ForwardProxy, TunnelError, toRequestError } from "./network-failure.ts";
@@ -109,7 +110,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       }
       const maxBytes = resolveMaxBytes(chooseReadMode(response.status), maxResponseBytes);
       const decodedResponse = decodeResponse(response, request.method, maxBytes);
-      return { ...decodedResponse, body: readChunks(decodedResponse.body, toFailure) };
+      return { ...decodedResponse, body: mapStreamErrors(decodedResponse.body, toFailure) };
     },
     async close() {
       await Promise.all([directAgent, ...tunnels.values()].map((dispatcher) => dispatcher.destroy(closedError)));
@@ -131,14 +132,6 @@ function watchBody(body: HttpRequest["body"]): { readonly content: unknown; read
     }
   })();
   return state;
-}
-
-async function* readChunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {
-  try {
-    yield* body;
-  } catch (error) {
-    throw failed(error);
-  }
 }
 
 function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): Dispatcher {

@@ -1,4 +1,4 @@
-import { strictChecks } from "../api/strict-checks.ts";
+import { strictChecks } from "../api/control-plane.ts";
 import { specifiedRetrySchedule } from "../api/webhook-retries.ts";
 import { clockModes } from "../base/clock.ts";
 import { webhookJsonForms } from "../base/json.ts";

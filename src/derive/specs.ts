@@ -1,4 +1,4 @@
-import { type ControlRole, controlRoles, isAllowed } from "../api/control-roles.ts";
+import { type ControlRole, controlRoles, isAllowed } from "../api/control-plane.ts";
 import { getRequiredRole, type Operation } from "../api/operation.ts";
 import { operationsByResource, registry } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";

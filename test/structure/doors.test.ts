@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { strictChecks } from "../../src/api/strict-checks.ts";
+import { strictChecks } from "../../src/api/control-plane.ts";
 import { getBundleFolder } from "../support/shipped.ts";
 
 /** Lists the run-time names that published types declare. */

@@ -1,4 +1,4 @@
-import { oauthFailures } from "../../../src/api/router/failures.ts";
+import { routerFailures } from "../../../src/api/router/failures.ts";
 import { LoginV2Request, OAuthProviderType } from "../../../src/api/router/proxied.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { readClientCredentials } from "../../domain/client-credentials.ts";
@@ -122,7 +122,7 @@ const createRepeatedTokenError = (): Passthrough => {
 };
 
 function createRejection(code: "no-access-token" | "refused-token"): Passthrough {
-  const { status, body, headers } = oauthFailures[code];
+  const { status, body, headers } = routerFailures[code];
   return createJsonPassthrough(status, body(), headers?.());
 }
 

@@ -1,4 +1,4 @@
-import { isAllowed } from "../../../src/api/control-roles.ts";
+import { isAllowed } from "../../../src/api/control-plane.ts";
 import { type Fail, fail } from "../../../src/api/failures.ts";
 import { getRequiredRole } from "../../../src/api/operation.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";

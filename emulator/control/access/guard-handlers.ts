@@ -1,4 +1,4 @@
-import { formatHiddenValue } from "../../../src/api/control-roles.ts";
+import { formatHiddenValue } from "../../../src/api/control-plane.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { redactText, redactUrl } from "../../../src/api/secrets.ts";
 import { DroppedEventsNotice } from "../../http/event-stream.ts";

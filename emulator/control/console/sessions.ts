@@ -1,4 +1,4 @@
-import type { ControlRole } from "../../../src/api/control-roles.ts";
+import type { ControlRole } from "../../../src/api/control-plane.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { Emitter } from "../../../src/base/concurrency.ts";
 import { hash, isEqualInConstantTime } from "../../../src/base/hmac.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
+import { clustersRoute } from "../control-plane.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, timestamp } from "../shapes.ts";
-import { clustersRoute } from "./routes.ts";
 
 const Cluster = z.strictObject({
   id: z.string(),

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { ContractStatus } from "../contracts/shapes.ts";
-import { controlRoles } from "../control-roles.ts";
+import { controlRoles } from "../control-plane.ts";
 import { bytes, defineOperation, empty, events, html, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";

@@ -1,5 +1,5 @@
 import { createAssumption } from "../basis.ts";
-import type { ControlRole } from "../control-roles.ts";
+import type { ControlRole } from "../control-plane.ts";
 import { defineControlFailures } from "../failure.ts";
 
 const consoleBasis = createAssumption("The console is part of the emulator.");

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import { readinessRoute } from "../control-plane.ts";
 import { bytes, defineOperation, empty, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, optionalString } from "../shapes.ts";
-import { readinessRoute } from "./routes.ts";
 
 /** Response to a readiness probe. */
 export const Readiness = z.strictObject({

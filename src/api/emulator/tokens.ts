@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
-import { controlRoles } from "../control-roles.ts";
+import { controlRoles } from "../control-plane.ts";
 import { defineOperation, empty, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { optionalString, timestamp } from "../shapes.ts";

@@ -18,8 +18,8 @@ const validation: Failure<readonly ValidationItem[]> = {
   body: (items) => ({ detail: items }),
 };
 
-/** Failures of routing, such as invalid keys, missing mappings and forwarding errors. */
-const routingFailures = {
+export const routerFailures = {
+  // Routing: invalid keys, missing mappings and forwarding errors
   validation,
   "unparsable-body": defineDetailFailure({
     status: 400,
@@ -111,10 +111,8 @@ const routingFailures = {
     basis: createAssumption("The usual response of a gateway (DECISIONS.md, R12)."),
     says: "The request was forwarded by this router already; a cluster URL points at the router itself",
   }),
-};
 
-/** Failures of the connected apps, billing and trial signup. */
-const appFailures = {
+  // Connected apps, billing and trial signup
   "unknown-destination": defineDetailFailure({
     status: 404,
     when: "no cluster belongs to the destination",
@@ -212,10 +210,8 @@ const appFailures = {
     basis: "specified",
     says: "No customer id in the event",
   }),
-};
 
-/** Failures of the device grant, the token endpoints and userinfo. */
-export const oauthFailures = {
+  // The device grant, the token endpoints and userinfo
   "authorization-pending": defineOAuthFailure({
     when: "the user code is not yet approved or denied",
     basis: "public",
@@ -311,8 +307,6 @@ export const oauthFailures = {
     headers: () => ({ "www-authenticate": 'Bearer error="invalid_token"' }),
   }),
 };
-
-export const routerFailures = { ...routingFailures, ...appFailures, ...oauthFailures };
 
 /** Failures of an operation whose request goes to one cluster (DECISIONS.md, R12). */
 export const singleClusterFailures = ["cluster-unreachable", "cluster-timeout", "forwarding-loop"] as const;

@@ -66,7 +66,7 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
 
 /** Shows a failure and what to do about it. */
 export const ProblemMessage = ({ problem }: { readonly problem: CallError }) => (
-  <div class="trouble" role="alert">
+  <div class="trouble bad" role="alert">
     <Icon name="warn" />
     <div>
       <strong>{problem.message}</strong>

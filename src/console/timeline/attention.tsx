@@ -65,7 +65,7 @@ function AllClear({ only }: { readonly only: string | undefined }) {
   if (lost > 0) {
     const to = left.filter(([, { unsent }]) => unsent.length > 0);
     return (
-      <div class="verdict calm">
+      <div class="verdict none calm">
         <State tone="none">No webhook is failing</State>
         <p>
           {pluralize(lost, "delivery", "deliveries")} to {pluralize(to.length, "deleted webhook", "deleted webhooks")}{" "}

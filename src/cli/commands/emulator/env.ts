@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { isHidden } from "../../../api/control-roles.ts";
+import { isHidden } from "../../../api/control-plane.ts";
 import { omitUndefined } from "../../../base/object.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";

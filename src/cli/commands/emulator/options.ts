@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
-import { strictChecks } from "../../../api/strict-checks.ts";
+import { strictChecks } from "../../../api/control-plane.ts";
 import { maxRetryDelayMs } from "../../../api/webhook-retries.ts";
 import { isOneOf, omitUndefined } from "../../../base/object.ts";
 import { formatSuggestion } from "../../../base/text.ts";

@@ -1,8 +1,7 @@
 import type { Emulator } from "../../../../emulator/index.ts";
-import { isHidden } from "../../../api/control-roles.ts";
+import { clustersRoute, isHidden, readinessRoute } from "../../../api/control-plane.ts";
 import type { listControlClusters } from "../../../api/emulator/clusters.ts";
 import type { Liveness } from "../../../api/emulator/lifecycle.ts";
-import { clustersRoute, readinessRoute } from "../../../api/emulator/routes.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
