@@ -18,8 +18,6 @@ export interface Service {
   readonly absentBody: "missing" | "empty";
   /** `exact` distinguishes paths by their trailing slash. `redirect` responds with 302 to the documented spelling. */
   readonly slashes: "exact" | "redirect";
-  /** How a request is handled that matches no operation. */
-  readonly unmatched: "catch-all" | "404";
   /** The order of the checks before the handler. */
   readonly checks: readonly Check[];
   /** Failures that each operation of the service can return. */
@@ -35,7 +33,6 @@ export const router = {
   dialect: "fastapi",
   absentBody: "missing",
   slashes: "exact",
-  unmatched: "catch-all",
   // A JSON syntax error is reported before credentials are checked (DECISIONS.md, P12).
   checks: ["decode", "credentials", "validate"],
   failures: ["validation", "unparsable-body", "body-too-large", "store-failed"],
@@ -49,7 +46,6 @@ export const contracts = {
   dialect: "platform",
   absentBody: "empty",
   slashes: "redirect",
-  unmatched: "404",
   checks: ["credentials", "decode", "validate"],
   failures: [
     "no-credentials",
@@ -74,7 +70,6 @@ export const emulator = {
   dialect: "control",
   absentBody: "missing",
   slashes: "exact",
-  unmatched: "404",
   checks: ["credentials", "decode", "validate"],
   failures: [
     "no-control-token",
@@ -94,7 +89,6 @@ export const storage = {
   dialect: "platform",
   absentBody: "empty",
   slashes: "exact",
-  unmatched: "404",
   checks: ["credentials", "decode", "validate"],
   failures: [],
 } as const satisfies Service;

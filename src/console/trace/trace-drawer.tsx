@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { hasSucceeded } from "../../api/webhook-health/attempts.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { describeResponseCode, toStatusLabel } from "../deliveries/explain.ts";
@@ -145,22 +146,10 @@ export function insertPlanned<Node extends PlacedNode, Planned extends { readonl
   return entries;
 }
 
-interface DescribedNode {
-  readonly kind: string;
-  readonly id: string;
-  readonly what: string;
-  readonly because: string;
-  readonly status: number | null;
-  readonly error: string | null;
-}
+type Described = Pick<Node, "what" | "status" | "error">;
 
 /** Names an event as all views do: `contract created`, `attempt 1: connection refused`. */
-export function describeNode({
-  kind,
-  what,
-  status,
-  error,
-}: Pick<DescribedNode, "kind" | "what" | "status" | "error">): string {
+export function describeNode({ kind, what, status, error }: Described & { readonly kind: string }): string {
   if (kind === "request") return `${what.split(" ", 1)[0]} was called`;
   if (kind !== "attempt") return replaceCodes(what);
   const [name] = what.split(":", 1);
@@ -184,18 +173,15 @@ const ends = new Map([
 ]);
 
 /** Reports whether an event is bad news: a failed attempt or request, or a delivery that never arrived. */
-export function isFailedNode({
+export const isFailedNode = ({
   status,
   error,
   outcome,
-}: Pick<DescribedNode, "status" | "error"> & { readonly outcome: string | null }) {
-  return (
-    error !== null ||
-    (status !== null && (status < 200 || status > 299)) ||
-    outcome === "failed" ||
-    outcome?.startsWith("skipped") === true
-  );
-}
+}: Omit<Described, "what"> & { readonly outcome: string | null }): boolean =>
+  error !== null ||
+  (status !== null && !hasSucceeded({ status })) ||
+  outcome === "failed" ||
+  outcome?.startsWith("skipped") === true;
 
 /** Formats a reference: `delivery 3` for `delivery:3`. Contracts and traces keep their reference. */
 export const formatReference = (ref: string): string => ref.replace(/^([a-z]+):(?=\d)/, "$1 ");

@@ -15,20 +15,16 @@ import {
 } from "./compare.ts";
 import { getRequestTarget, ReplayLinks } from "./links.ts";
 
-/** A delivery in a corpus: attempts with the same body to the same receiver. */
-interface RecordedDelivery {
-  readonly activity: string;
+interface Delivery extends ReturnType<typeof readEvent> {
   readonly target: string;
-  readonly contractId: unknown;
-  readonly payload: unknown;
+}
+
+/** A delivery in a corpus: attempts with the same body to the same receiver. */
+interface RecordedDelivery extends Delivery {
   readonly attempts: readonly CorpusExchange[];
 }
 
-interface ReceivedDelivery extends HttpMessage {
-  readonly activity: string;
-  readonly target: string;
-  readonly contractId: unknown;
-  readonly payload: unknown;
+interface ReceivedDelivery extends Delivery, HttpMessage {
   /** Virtual times. */
   readonly attempts: number[];
   /** The recorded delivery whose responses it gets. */
@@ -89,7 +85,7 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     isOpen: (item: RecordedDelivery) => boolean = () => true,
   ) {
     const { activity, target, contractId, payload } = delivery;
-    const isKnown = links.findRecordedNumber("contract", Number(contractId)) !== undefined;
+    const isKnown = links.findRecordedContract(Number(contractId)) !== undefined;
     const isSameContract = (item: RecordedDelivery) => {
       if (item.contractId === undefined || contractId === undefined) return true;
       const linked = findLinkedContract(item);
@@ -135,7 +131,7 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
         return [{ activity, file: match.attempts[0]!.file, differences: compareDelivery(match, delivery, context) }];
       const older = olderWebhooks.find((item) => getPath(item.target) === getPath(target));
       if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return [];
-      const id = links.findRecordedNumber("contract", Number(contractId)) ?? contractId;
+      const id = links.findRecordedContract(Number(contractId)) ?? contractId;
       const differences = [createDifference("missing-activity", activity, undefined, describeActivity(activity, id))];
       return [{ activity, file: undefined, differences }];
     });

@@ -49,11 +49,10 @@ export class ReplayLinks {
     return this.#numbers.get(`${scope} ${recorded}`);
   }
 
-  /** Finds the recorded number of a number in the replay. */
-  findRecordedNumber(scope: string, actual: number): number | undefined {
-    for (const [key, number] of this.#numbers)
-      if (number === actual && key.startsWith(`${scope} `)) return Number(key.slice(scope.length + 1));
-    return undefined;
+  /** Finds the recorded number of a contract in the replay. */
+  findRecordedContract(actual: number): number | undefined {
+    const found = [...this.#numbers].find(([key, number]) => number === actual && key.startsWith("contract "));
+    return found && Number(found[0].slice("contract ".length));
   }
 
   #findNumbers(scopes: readonly string[], recorded: number): number[] {
