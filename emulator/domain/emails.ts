@@ -1,14 +1,7 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
 import { toAddressKey } from "../../src/base/email-address.ts";
-import {
-  defineNumberedRows,
-  type IndexQuery,
-  parseRowNumber,
-  storedTime,
-  type Transaction,
-  type View,
-} from "../store/port.ts";
+import { defineNumberedRows, parseRowNumber, storedTime, type Transaction, type View } from "../store/port.ts";
 import { maxRetentionMs } from "../store/rows.ts";
 import type { EmulatorSettings } from "./settings.ts";
 
@@ -109,11 +102,11 @@ export async function findEmail(view: View, selector: EmailSelector): Promise<Em
     return row && matchesSelector(row) ? row : undefined;
   }
   if (recipient === undefined) return undefined;
-  const slice: IndexQuery<"recipient" | "addressee"> =
+  const candidates =
     contractId === undefined
-      ? { by: "recipient", equals: toAddressKey(recipient) }
-      : { by: "addressee", equals: buildAddresseeKey(contractId, recipient) };
-  return (await view.list(emails, { ...slice, reverse: true })).find(matchesSelector);
+      ? await view.list(emails, { by: "recipient", equals: toAddressKey(recipient), reverse: true })
+      : await view.list(emails, { by: "addressee", equals: buildAddresseeKey(contractId, recipient), reverse: true });
+  return candidates.find(matchesSelector);
 }
 
 /** Builds the Metadata of an e-mail, which every event about the e-mail repeats. */

@@ -45,17 +45,15 @@ export const refreshTokens = defineRows({
   indexes: { family: (row) => row.family, expires_at: (row) => row.expires_at },
 });
 
-const SignInSession = z.strictObject({
-  id: z.string(),
-  cluster_id: z.string(),
-  user_id: z.int(),
-  signed_in_at: storedTime(z.int()),
-  expires_at: storedDeadline(z.int()),
-});
-
 export const signInSessions = defineRows({
   name: "sessions",
-  schema: SignInSession,
+  schema: z.strictObject({
+    id: z.string(),
+    cluster_id: z.string(),
+    user_id: z.int(),
+    signed_in_at: storedTime(z.int()),
+    expires_at: storedDeadline(z.int()),
+  }),
   key: (row) => row.id,
   indexes: { expires_at: (row) => row.expires_at },
 });
@@ -68,14 +66,16 @@ export const deviceApprovals = defineRows({
 });
 
 /** The state of a login or a signup with a provider, valid for one callback. */
-const ProviderState = z.strictObject({
-  state: z.string(),
-  cluster_id: z.string(),
-  provider: z.string(),
-  flow: z.enum(["login", "signup"]),
+export const providerStates = defineRows({
+  name: "provider_states",
+  schema: z.strictObject({
+    state: z.string(),
+    cluster_id: z.string(),
+    provider: z.string(),
+    flow: z.enum(["login", "signup"]),
+  }),
+  key: (row) => row.state,
 });
-
-export const providerStates = defineRows({ name: "provider_states", schema: ProviderState, key: (row) => row.state });
 
 /** Lifetime of access and ID tokens, in seconds of virtual time. */
 export const accessTokenLifetimeSeconds = 3_600;

@@ -125,9 +125,6 @@ const pointsToAny = (url: string, addresses: readonly string[]): boolean =>
 
 function toAuthority(url: string): string {
   const { protocol, hostname, port } = new URL(url);
-  const host = isLoopback(hostname) ? "localhost" : hostname;
-  return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
+  const isLoopback = hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+  return `${isLoopback ? "localhost" : hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
-
-const isLoopback = (hostname: string): boolean =>
-  hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
