@@ -13,8 +13,7 @@ import { createPart, type ListenerPart } from "../http/handler.ts";
 import type { ServedParts } from "../http/listener.ts";
 import { reply } from "../http/reply.ts";
 import type { RunningCluster } from "../published.d.ts";
-import type { RouterContext } from "../router/context.ts";
-import { routerAuthenticators } from "../router/credentials.ts";
+import { type RouterContext, routerAuthenticators } from "../router/context.ts";
 import { routerHandlers } from "../router/handlers.ts";
 import type { Store } from "../store/port.ts";
 

@@ -1,8 +1,13 @@
 import { hashEmail, isEmailHash } from "../../src/base/email-address.ts";
 import { inTransaction, inView } from "../http/handler.ts";
 import { toUserCodeKey } from "../router/device/rows.ts";
-import { buildSignatoryKey, signatories } from "../router/mapping/signatories.ts";
-import { buildIntegrationKey, type MappingTable, mappingTables } from "../router/mapping/tables.ts";
+import {
+  buildIntegrationKey,
+  buildSignatoryKey,
+  type MappingTable,
+  mappingTables,
+  signatories,
+} from "../router/mapping/tables.ts";
 import { findOwnersByTable } from "../router/resolve/resolve.ts";
 import type { ControlHandlers } from "./context.ts";
 

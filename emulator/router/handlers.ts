@@ -7,7 +7,7 @@ import type { RouterHandlers } from "./context.ts";
 import { deviceGrantHandlers } from "./device/device-grant.ts";
 import { deviceGrants } from "./device/rows.ts";
 import { clusterHandlers, mappingTableHandlers } from "./mapping/mapping-tables.ts";
-import { signatoryHandlers } from "./mapping/signatories.ts";
+import { signatoryHandlers } from "./mapping/tables.ts";
 import { oidcHandlers } from "./oidc/oidc.ts";
 import { catchAllHandlers, proxiedHandlers } from "./proxied/proxied-routes.ts";
 import { trialSignups } from "./trial/signups.ts";

@@ -22,7 +22,7 @@ import * as provider from "../../domain/provider.ts";
 import * as workspaces from "../../domain/workspaces.ts";
 import * as mailer from "../../router/apps/mailer.ts";
 import * as deviceGrants from "../../router/device/rows.ts";
-import * as signatories from "../../router/mapping/signatories.ts";
+import * as signatories from "../../router/mapping/tables.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import * as trialSignups from "../../router/trial/signups.ts";
 import * as causes from "../../store/causes.ts";

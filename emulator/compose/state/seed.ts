@@ -26,8 +26,7 @@ import {
   workflows,
   workspaces,
 } from "../../domain/workspaces.ts";
-import { SignatoryMapping, signatories } from "../../router/mapping/signatories.ts";
-import { mappingTables } from "../../router/mapping/tables.ts";
+import { mappingTables, SignatoryMapping, signatories } from "../../router/mapping/tables.ts";
 import type { Transaction } from "../../store/port.ts";
 
 const tableNames = Object.keys(mappingTables) as (keyof typeof mappingTables)[];

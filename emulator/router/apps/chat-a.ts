@@ -6,8 +6,13 @@ import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { removeHeaders } from "../../http/hop-by-hop.ts";
 import { createJsonPassthrough, Passthrough } from "../../http/reply.ts";
-import type { ForwardCall, RouterCall, RouterContext, RouterHandlers } from "../context.ts";
-import { verifyFreshSignature } from "../credentials.ts";
+import {
+  type ForwardCall,
+  type RouterCall,
+  type RouterContext,
+  type RouterHandlers,
+  verifyFreshSignature,
+} from "../context.ts";
 import { forwardToAll, forwardToOwners } from "../proxied/forward.ts";
 import { findOwners } from "../resolve/resolve.ts";
 

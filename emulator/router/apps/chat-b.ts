@@ -2,30 +2,32 @@ import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
 import { createInvalidVerdict, type Verdict, validVerdict } from "../../../src/schemes/verdict.ts";
 import { type ConnectedApps, type IssuerKey, listPublicChatBKeys, readConnectedApps } from "../../domain/apps.ts";
 import { findString, parseJsonObject } from "../../http/bodies/fields.ts";
-import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
+import type { RouterContext, RouterHandlers } from "../context.ts";
 import { buildIntegrationKey } from "../mapping/tables.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findOwners, type OwnerIdentifier } from "../resolve/resolve.ts";
 
-/** The token must be verified before the body is trusted (DECISIONS.md, R22). */
-const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
-  const { chat_b: app } = await call.store.read(readConnectedApps);
-  const activity = parseJsonObject(call.request.body);
-  const verdict = await verifyChatBToken({
-    authorization: call.request.headers.authorization,
-    activity,
-    app,
-    nowMs: call.wall.now(),
-    findKey: (kid) => findPublishedKey(call, app.openid_metadata_url, kid),
-  });
-  if (!verdict.ok) {
-    call.finding("chat-b-token-refused", verdict.reason);
-    return call.fail("bad-chat-b-token");
-  }
-  if (!activity) return call.fail("not-an-activity");
-  const [owner] = await findOwners(call, listTenants(activity));
-  return owner ? forwardToOne(call, owner) : call.fail("no-chat-b-mapping");
-};
+export const chatBHandlers = {
+  /** The token must be verified before the body is trusted (DECISIONS.md, R22). */
+  "chat-b.messaging": async (_, call) => {
+    const { chat_b: app } = await call.store.read(readConnectedApps);
+    const activity = parseJsonObject(call.request.body);
+    const verdict = await verifyChatBToken({
+      authorization: call.request.headers.authorization,
+      activity,
+      app,
+      nowMs: call.wall.now(),
+      findKey: (kid) => findPublishedKey(call, app.openid_metadata_url, kid),
+    });
+    if (!verdict.ok) {
+      call.finding("chat-b-token-refused", verdict.reason);
+      return call.fail("bad-chat-b-token");
+    }
+    if (!activity) return call.fail("not-an-activity");
+    const [owner] = await findOwners(call, listTenants(activity));
+    return owner ? forwardToOne(call, owner) : call.fail("no-chat-b-mapping");
+  },
+} satisfies RouterHandlers;
 
 /** Finds a key of the issuer in the seed, or of the emulator's own issuer. */
 async function findPublishedKey(
@@ -47,8 +49,6 @@ function listTenants(activity: Readonly<Record<string, unknown>>): OwnerIdentifi
     id === undefined ? [] : [{ table: "external_integrations", key: buildIntegrationKey(id) }],
   );
 }
-
-export const chatBHandlers = { "chat-b.messaging": receiveActivity } satisfies RouterHandlers;
 
 /** Maximum clock skew (DECISIONS.md, P11). */
 const maxClockSkewSeconds = 5 * 60;

@@ -4,8 +4,7 @@ import type { Cluster } from "../../domain/clusters.ts";
 import { findString } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { toOriginForm } from "../../http/routing/path.ts";
-import type { RouterCall, RouterHandlers, SingleClusterCall } from "../context.ts";
-import { verifyFreshSignature } from "../credentials.ts";
+import { type RouterCall, type RouterHandlers, type SingleClusterCall, verifyFreshSignature } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findIdentifiers, findOwners } from "../resolve/resolve.ts";
 

@@ -1,7 +1,7 @@
 import type { Cluster } from "../../domain/clusters.ts";
 import { reply } from "../../http/reply.ts";
 import type { Mapping } from "../../store/port.ts";
-import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
+import type { RouterCall, RouterHandlers } from "../context.ts";
 import { removeGrants, toUserCodeKey } from "../device/rows.ts";
 import { requireCluster } from "../resolve/resolve.ts";
 import { buildIntegrationKey, mappingTables as tables } from "./tables.ts";
@@ -77,23 +77,22 @@ const toClusterInfo = ({ id, label, url }: Cluster) => ({
   sidebar_backend_url: `${url}/sidebar`,
 });
 
-/** Specification, Clusters: delete only rows of the cluster, in one transaction, and ignore unknown IDs. */
-const deleteWorkspaceData: RouterHandler<"clusters.delete-workspace-data"> = async ({ params, body }, call) => {
-  const { id } = requireCluster(call, params.cluster_id);
-  await call.store.transaction("clusters.delete-workspace-data", async (tx) => {
-    tx.unmap(tables.cluster_emails, id, body.email_hash_list ?? []);
-    tx.unmap(tables.chat_a_teams, id, body.chat_a_team_id_list ?? []);
-    tx.unmap(tables.external_integrations, id, (body.external_integrations ?? []).flatMap(listIntegrationKeys));
-    tx.unmap(tables.cluster_clients, id, body.client_ids ?? []);
-    tx.unmap(tables.creator_tokens, id, body.creator_tokens ?? []);
-    tx.unmap(tables.counterparty_tokens, id, body.cp_tokens ?? []);
-    tx.unmap(tables.user_codes, id, (body.user_codes ?? []).map(toUserCodeKey));
-    await removeGrants(tx, id, body.user_codes ?? []);
-  });
-  return true;
-};
-
 export const clusterHandlers = {
   "clusters.list": (_, { clusters }) => clusters.map(toClusterInfo),
-  "clusters.delete-workspace-data": deleteWorkspaceData,
+
+  /** Specification, Clusters: delete only rows of the cluster, in one transaction, and ignore unknown IDs. */
+  "clusters.delete-workspace-data": async ({ params, body }, call) => {
+    const { id } = requireCluster(call, params.cluster_id);
+    await call.store.transaction("clusters.delete-workspace-data", async (tx) => {
+      tx.unmap(tables.cluster_emails, id, body.email_hash_list ?? []);
+      tx.unmap(tables.chat_a_teams, id, body.chat_a_team_id_list ?? []);
+      tx.unmap(tables.external_integrations, id, (body.external_integrations ?? []).flatMap(listIntegrationKeys));
+      tx.unmap(tables.cluster_clients, id, body.client_ids ?? []);
+      tx.unmap(tables.creator_tokens, id, body.creator_tokens ?? []);
+      tx.unmap(tables.counterparty_tokens, id, body.cp_tokens ?? []);
+      tx.unmap(tables.user_codes, id, (body.user_codes ?? []).map(toUserCodeKey));
+      await removeGrants(tx, id, body.user_codes ?? []);
+    });
+    return true;
+  },
 } satisfies RouterHandlers;

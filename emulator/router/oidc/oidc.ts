@@ -1,20 +1,22 @@
 import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
-import { showDiscovery } from "../../../src/api/router/oidc.ts";
+import { exchangeToken, showDiscovery, showJwks, showUserinfo } from "../../../src/api/router/oidc.ts";
+import { trimTrailing } from "../../../src/base/text.ts";
 import { readClusterClaim } from "../../../src/schemes/http-authorization.ts";
 import {
   authenticateClient,
   createBasicChallenge,
   duplicateClientAuthMessage,
+  oauthClients,
 } from "../../domain/client-credentials.ts";
 import type { Cluster } from "../../domain/clusters.ts";
+import type { OriginPredicate } from "../../http/handler.ts";
 import { replaceParts } from "../../http/outgoing/forward.ts";
 import { createJsonPassthrough, noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
-import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
-import { issueDeviceTokens } from "../device/token.ts";
+import type { RouterCall, RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
+import { issueDeviceTokens } from "../device/device-grant.ts";
 import { filterCredentials, forwardToOne } from "../proxied/forward.ts";
 import { requestCluster } from "../proxied/request-cluster.ts";
 import { findClusterByPrefix } from "../resolve/resolve.ts";
-import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrantType } from "./discovery.ts";
 
 const deviceTokenPath = redeemDeviceCode.path;
 
@@ -30,23 +32,47 @@ const maxIdentityTimeoutMs = 2_000;
 const getIdentityTimeout = ({ settings }: IdentityCall, { external }: Cluster): number =>
   external ? Math.min(maxIdentityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
 
-/** Requests the keys of all clusters each time and omits the keys of clusters that are down (DECISIONS.md, P5). */
-const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
-  rejectLoop(call);
-  const request = await filterCredentials(call, "several");
-  const send = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
-  const responses = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await send(cluster) })));
-  const keySets = responses.flatMap(({ cluster, reply }) => {
-    const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
-    if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} returned no keys`);
-    return Array.isArray(keys) ? [keys] : [];
-  });
-  if (keySets.length === 0) return call.fail("no-cluster-reachable");
-  return reply(200, { keys: filterPublicKeys(keySets.flat()) }, uncachedHeaders);
-};
+export const oidcHandlers = {
+  /** Requests the keys of all clusters each time and omits the keys of clusters that are down (DECISIONS.md, P5). */
+  "oidc.jwks": async (_, call) => {
+    rejectLoop(call);
+    const request = await filterCredentials(call, "several");
+    const send = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
+    const responses = await Promise.all(
+      call.clusters.map(async (cluster) => ({ cluster, reply: await send(cluster) })),
+    );
+    const keySets = responses.flatMap(({ cluster, reply }) => {
+      const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
+      if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} returned no keys`);
+      return Array.isArray(keys) ? [keys] : [];
+    });
+    if (keySets.length === 0) return call.fail("no-cluster-reachable");
+    return reply(200, { keys: filterPublicKeys(keySets.flat()) }, uncachedHeaders);
+  },
 
-const serveDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) =>
-  reply(200, await fetchConfiguration(call), uncachedHeaders);
+  "oidc.discovery": async (_, call) => reply(200, await fetchConfiguration(call), uncachedHeaders),
+
+  "oidc.token": ({ body }, call) => {
+    const { grant_type } = body;
+    if (grant_type === undefined) return call.fail("invalid-request", { reason: "grant_type is missing" });
+    if (grant_type === deviceGrantType) return redeemAtTokenEndpoint(body, call);
+    if (!Object.hasOwn(prefixedParameters, grant_type)) return call.fail("unsupported-grant-type");
+    const name = prefixedParameters[grant_type as keyof typeof prefixedParameters];
+    const value = body[name];
+    if (value === undefined) return call.fail("invalid-request", { reason: `${name} is missing` });
+    return forwardToOne(call, findClusterByPrefix(call.clusters, value) ?? call.fail("invalid-grant"));
+  },
+
+  /** The router decodes the token, and the token's cluster verifies it (DECISIONS.md, R36). */
+  "oidc.userinfo": (_, call) => {
+    const [, token = call.fail("no-access-token")] =
+      /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
+    const prefix = findClusterByPrefix(call.clusters, token)?.id;
+    const claim = readClusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
+    const owner = call.clusters.find(({ id }) => id === claim) ?? call.fail("invalid-token");
+    return forwardToOne(call, owner);
+  },
+} satisfies RouterHandlers;
 
 /** Returns metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
 export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
@@ -73,17 +99,6 @@ function rejectLoop({ forwarder, request, fail }: IdentityCall): void {
 /** Parameter of a token request that has the prefix of its cluster. */
 const prefixedParameters = { authorization_code: "code", refresh_token: "refresh_token" } as const;
 
-const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
-  const { grant_type } = body;
-  if (grant_type === undefined) return call.fail("invalid-request", { reason: "grant_type is missing" });
-  if (grant_type === deviceGrantType) return redeemAtTokenEndpoint(body, call);
-  if (!Object.hasOwn(prefixedParameters, grant_type)) return call.fail("unsupported-grant-type");
-  const name = prefixedParameters[grant_type as keyof typeof prefixedParameters];
-  const value = body[name];
-  if (value === undefined) return call.fail("invalid-request", { reason: `${name} is missing` });
-  return forwardToOne(call, findClusterByPrefix(call.clusters, value) ?? call.fail("invalid-grant"));
-};
-
 type TokenCall = Parameters<RouterHandler<"oidc.token">>;
 
 /**
@@ -105,23 +120,6 @@ async function redeemAtTokenEndpoint(body: TokenCall[0]["body"], call: TokenCall
   return createJsonPassthrough(200, tokens, noStoreHeaders);
 }
 
-/** The router decodes the token, and the token's cluster verifies it (DECISIONS.md, R36). */
-const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
-  const [, token = call.fail("no-access-token")] =
-    /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
-  const prefix = findClusterByPrefix(call.clusters, token)?.id;
-  const claim = readClusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
-  const owner = call.clusters.find(({ id }) => id === claim) ?? call.fail("invalid-token");
-  return forwardToOne(call, owner);
-};
-
-export const oidcHandlers = {
-  "oidc.jwks": showJwks,
-  "oidc.discovery": serveDiscovery,
-  "oidc.token": exchangeToken,
-  "oidc.userinfo": showUserinfo,
-} satisfies RouterHandlers;
-
 type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 
 /** Fields of private keys (RFC 7518, 6). Clients reject a key set that contains such a field. */
@@ -141,3 +139,84 @@ function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
 
 const isJwk = (value: unknown): value is Jwk =>
   typeof value === "object" && value !== null && "kty" in value && typeof value.kty === "string";
+
+/** Endpoints of the routing service (specification, OpenID Connect; DECISIONS.md, R35 and P4). */
+const endpointPaths = {
+  authorization_endpoint: "/api/v1/oauth/authorize/",
+  token_endpoint: "/api/v1/oauth/token/",
+  userinfo_endpoint: "/api/v1/oauth/userinfo/",
+  jwks_uri: "/.well-known/jwks.json",
+  // RFC 8628, section 4.
+  device_authorization_endpoint: "/router/v1/oauth2.0/device/code/",
+};
+
+/** The router redeems device codes whatever grants the cluster supports (RFC 8628, 3.4). */
+export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
+
+/** Default for a configuration without a list of grants (RFC 8414, 2). */
+const defaultGrants = ["authorization_code", "implicit"];
+
+/**
+ * Creates a cluster's OpenID configuration with the router's URLs: the router's issuer and endpoints, and the cluster's
+ * other endpoints through the catch-all. Scopes, response types and algorithms are those of the cluster.
+ */
+export function createDiscoveryDocument(
+  configuration: Readonly<Record<string, unknown>>,
+  clusterUrl: string,
+  publicUrl: string,
+): { readonly issuer: string } & Record<string, unknown> {
+  const { issuer: clusterIssuer, grant_types_supported: grants, ...rest } = configuration;
+  const bases = [clusterUrl, ...(typeof clusterIssuer === "string" ? [clusterIssuer.replace(/\/$/, "")] : [])];
+  const rebasedEntries = Object.entries(rest).map(([name, value]) => [name, rebaseUrls(publicUrl, name, value, bases)]);
+  const endpoints = Object.entries(endpointPaths).map(([name, path]) => [name, `${publicUrl}${path}`]);
+  const allGrants = [...new Set([...(Array.isArray(grants) ? grants : defaultGrants), deviceGrantType])];
+  return {
+    issuer: publicUrl,
+    ...Object.fromEntries([...rebasedEntries, ...endpoints]),
+    grant_types_supported: allGrants,
+  };
+}
+
+/** Fields that OAuth defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3). All other fields belong to OpenID. */
+const oauthFields: ReadonlySet<string> = new Set([
+  ...["issuer", "jwks_uri", "service_documentation", "ui_locales_supported", "op_policy_uri", "op_tos_uri"],
+  ...["authorization_endpoint", "registration_endpoint", "device_authorization_endpoint"],
+  ...["scopes_supported", "response_types_supported", "response_modes_supported", "grant_types_supported"],
+  ...["code_challenge_methods_supported", "authorization_response_iss_parameter_supported"],
+  ...["token", "revocation", "introspection"].flatMap((name) => [
+    `${name}_endpoint`,
+    `${name}_endpoint_auth_methods_supported`,
+    `${name}_endpoint_auth_signing_alg_values_supported`,
+  ]),
+]);
+
+/** The path of OAuth server metadata ends with the path of the issuer (RFC 8414, 3.1). */
+export function isServerMetadata(path: string, issuer: string): boolean {
+  const wellKnown = "/.well-known/oauth-authorization-server";
+  return path === wellKnown || path === wellKnown + trimTrailing(new URL(issuer).pathname, "/");
+}
+
+/** Returns the OAuth server metadata of an OpenID configuration. */
+export const createAuthorizationServerMetadata = (configuration: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(configuration).filter(([name]) => oauthFields.has(name)));
+
+function rebaseUrls(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {
+  if (typeof value !== "string" || !/_(endpoint|uri)$/.test(name)) return value;
+  const base = bases.find((candidate) => value === candidate || value.startsWith(`${candidate}/`));
+  return base === undefined ? value : `${publicUrl}${value.slice(base.length)}`;
+}
+
+const browserPaths: ReadonlySet<string> = new Set(
+  [showDiscovery, showJwks, exchangeToken, showUserinfo].map(({ path }) => path),
+);
+
+/**
+ * Creates the check whether pages of an origin can read a discovery response. An OAuth client in a browser runs at the
+ * origin of a redirect URI that it registered (DECISIONS.md, R35).
+ */
+export const createBrowserOriginCheck =
+  ({ store, settings }: Pick<RouterContext, "store" | "settings">): OriginPredicate =>
+  (path, origin) =>
+    browserPaths.has(path) || isServerMetadata(path, settings.publicUrl)
+      ? store.read(async (view) => (await view.count(oauthClients, { by: "origin", equals: origin })) > 0)
+      : undefined;

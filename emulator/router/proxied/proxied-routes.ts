@@ -1,8 +1,7 @@
 import { hashEmail } from "../../../src/base/email-address.ts";
 import { findInvitationKind } from "../../domain/workspaces.ts";
 import type { ForwardCall, RouterHandlers } from "../context.ts";
-import { isServerMetadata } from "../oidc/discovery.ts";
-import { forwardServerMetadata } from "../oidc/oidc.ts";
+import { forwardServerMetadata, isServerMetadata } from "../oidc/oidc.ts";
 import { findIdentifiers, findOwners, listInviteTokenIdentifiers, type OwnerIdentifier } from "../resolve/resolve.ts";
 import { forwardToAll, forwardToOwners } from "./forward.ts";
 

@@ -7,8 +7,7 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { RouterCall, RouterContext } from "../context.ts";
 import { toUserCodeKey } from "../device/rows.ts";
-import { signatories } from "../mapping/signatories.ts";
-import { buildIntegrationKey, type MappingTable, mappingTables } from "../mapping/tables.ts";
+import { buildIntegrationKey, type MappingTable, mappingTables, signatories } from "../mapping/tables.ts";
 
 /**
  * Returns the clusters that own the first identifier with a known owner, or no clusters if no identifier is mapped.

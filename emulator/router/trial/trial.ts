@@ -5,18 +5,48 @@ import { emails, sendEmail } from "../../domain/emails.ts";
 import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
 import type { Transaction } from "../../store/port.ts";
 import { evictOldest } from "../../store/rows.ts";
-import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
-import { completeTrialSignup } from "./completion.ts";
-import { findSignupByEmail, isEmailTaken, type TrialSignup, trialSignups, trialStates } from "./signups.ts";
+import type { RouterCall, RouterHandlers } from "../context.ts";
+import {
+  completeTrialSignup,
+  findSignupByEmail,
+  isEmailTaken,
+  type TrialSignup,
+  trialSignups,
+  trialStates,
+} from "./signups.ts";
 
-const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => {
-  await checkCaptcha(call, body.captcha);
-  return call.store.transaction("trial.signup", async (tx) =>
-    toSignupRecord(
-      await findPendingSignup(tx, call, { email: body.email, oauth_provider: null, account_details: null }),
-    ),
-  );
-};
+export const trialHandlers = {
+  "trial.signup": async ({ body }, call) => {
+    await checkCaptcha(call, body.captcha);
+    return call.store.transaction("trial.signup", async (tx) =>
+      toSignupRecord(
+        await findPendingSignup(tx, call, { email: body.email, oauth_provider: null, account_details: null }),
+      ),
+    );
+  },
+
+  "trial.complete": completeTrialSignup,
+
+  "trial.oauth": async ({ query }, { store, ids, settings }) => {
+    const { provider = "ProviderA" } = query;
+    const state = `trial_${ids.token(24)}`;
+    await store.transaction("trial.oauth", (tx) => {
+      tx.put(trialStates, { state, provider });
+      return evictOldest(tx, trialStates);
+    });
+    return { authorization_url: buildAuthorizationUrl(settings.publicUrl, { flow: "trial", provider, state }), state };
+  },
+
+  "trial.oauth-callback": ({ query }, call) =>
+    call.store.transaction("trial.oauth-callback", async (tx) => {
+      const { state, provider } = (await tx.get(trialStates, query.state)) ?? call.fail("unknown-state");
+      const { id: email, name } =
+        (await redeemProviderCode(tx, provider, query.code)) ?? call.fail("unknown-provider-code");
+      tx.delete(trialStates, state);
+      const account_details = { provider, email, name };
+      return toSignupRecord(await findPendingSignup(tx, call, { email, oauth_provider: provider, account_details }));
+    }),
+} satisfies RouterHandlers;
 
 /**
  * Checks a captcha. Addresses on the test list pass with any non-empty value except `fail`. All other addresses require
@@ -70,30 +100,3 @@ const toSignupRecord = ({ id, token, email, oauth_provider, account_details }: T
   oauth_provider,
   account_details,
 });
-
-const startTrialOAuth: RouterHandler<"trial.oauth"> = async ({ query }, { store, ids, settings }) => {
-  const { provider = "ProviderA" } = query;
-  const state = `trial_${ids.token(24)}`;
-  await store.transaction("trial.oauth", (tx) => {
-    tx.put(trialStates, { state, provider });
-    return evictOldest(tx, trialStates);
-  });
-  return { authorization_url: buildAuthorizationUrl(settings.publicUrl, { flow: "trial", provider, state }), state };
-};
-
-const finishTrialOAuth: RouterHandler<"trial.oauth-callback"> = ({ query }, call) =>
-  call.store.transaction("trial.oauth-callback", async (tx) => {
-    const { state, provider } = (await tx.get(trialStates, query.state)) ?? call.fail("unknown-state");
-    const { id: email, name } =
-      (await redeemProviderCode(tx, provider, query.code)) ?? call.fail("unknown-provider-code");
-    tx.delete(trialStates, state);
-    const account_details = { provider, email, name };
-    return toSignupRecord(await findPendingSignup(tx, call, { email, oauth_provider: provider, account_details }));
-  });
-
-export const trialHandlers = {
-  "trial.signup": signUpForTrial,
-  "trial.complete": completeTrialSignup,
-  "trial.oauth": startTrialOAuth,
-  "trial.oauth-callback": finishTrialOAuth,
-} satisfies RouterHandlers;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { checkPoll } from "../../../../emulator/router/device/device-grant.ts";
 import type { DeviceGrant } from "../../../../emulator/router/device/rows.ts";
-import { checkPoll } from "../../../../emulator/router/device/token.ts";
 
 const grant: DeviceGrant = {
   device_code: "dc",
