@@ -4,7 +4,7 @@ import { brotliDecompressSync } from "node:zlib";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import type { ConsoleAsset, ConsoleBundle, ConsoleReader } from "../control/context.ts";
 import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
-import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
+import type { CausePropagator } from "../http/outgoing/forward.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 import { InvalidOptionsError } from "./options.ts";

@@ -3,7 +3,7 @@ import type { WallClock } from "../../src/base/clock.ts";
 import type { ObservationApplier } from "../../src/verify/observed/apply.ts";
 import type { MetricCounters } from "../control/metrics/counters.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
-import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
+import type { CausePropagator } from "../http/outgoing/forward.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import type { CauseRowFactory } from "../store/causes.ts";

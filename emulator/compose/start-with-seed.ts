@@ -12,7 +12,7 @@ import { fingerprintMachine } from "../../src/files/machine.ts";
 import type { ObservationApplier } from "../../src/verify/observed/apply.ts";
 import { MetricCounters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
-import { CausePropagator } from "../http/outgoing/cause-propagator.ts";
+import { CausePropagator } from "../http/outgoing/forward.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
 import type { Emulator, EmulatorOptions } from "../published.d.ts";
 import { createCauseRowFactory } from "../store/causes.ts";

@@ -16,7 +16,7 @@ import type {
   RequestFaultFinder,
   RequestIdentity,
 } from "./handler.ts";
-import type { CauseLink, CausePropagator } from "./outgoing/cause-propagator.ts";
+import type { CauseLink, CausePropagator } from "./outgoing/forward.ts";
 import type { ResponseObserver } from "./reply.ts";
 import { redactTarget } from "./request-log/redact.ts";
 import type { RequestFinding, RequestLog } from "./request-log/request-log.ts";
