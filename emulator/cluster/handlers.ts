@@ -2,19 +2,19 @@ import type { ClusterHandlers } from "./context.ts";
 import { accessHandlers } from "./contracts/access.ts";
 import { commentHandlers } from "./contracts/comments.ts";
 import { contractHandlers } from "./contracts/contracts.ts";
-import { executedHandlers, paperHandlers } from "./contracts/creation/paper.ts";
-import { contractDetailHandlers, externalMetadataHandlers, intakeFormHandlers } from "./contracts/details.ts";
+import { paperHandlers } from "./contracts/creation/paper.ts";
+import { contractDetailHandlers } from "./contracts/details.ts";
 import { approvalHandlers } from "./contracts/lifecycle/approvals.ts";
 import { executionHandlers } from "./contracts/lifecycle/signatures.ts";
 import { contractListHandlers } from "./contracts/list.ts";
-import { counterpartyAddressHandlers, counterpartyContactHandlers } from "./counterparties/contacts.ts";
+import { counterpartyDetailHandlers } from "./counterparties/contacts.ts";
 import { counterpartyHandlers } from "./counterparties/counterparties.ts";
 import { documentHandlers } from "./documents/documents.ts";
 import { intakeHandlers } from "./intake/intake.ts";
 import { userTaskHandlers } from "./intake/rows.ts";
 import { fileHandlers } from "./storage/storage.ts";
 import { keyPointerHandlers } from "./templates/key-pointers.ts";
-import { contractTypeHandlers, organizationHandlers, templateHandlers } from "./templates/templates.ts";
+import { templateHandlers } from "./templates/templates.ts";
 import { userHandlers } from "./workspace/users.ts";
 import { webhookHandlers } from "./workspace/webhooks.ts";
 
@@ -25,22 +25,16 @@ export const contractApiHandlers = {
   ...intakeHandlers,
   ...userTaskHandlers,
   ...contractHandlers,
-  ...externalMetadataHandlers,
   ...contractListHandlers,
   ...executionHandlers,
   ...documentHandlers,
   ...contractDetailHandlers,
   ...accessHandlers,
-  ...executedHandlers,
   ...paperHandlers,
-  ...intakeFormHandlers,
   ...webhookHandlers,
   ...counterpartyHandlers,
-  ...counterpartyContactHandlers,
-  ...counterpartyAddressHandlers,
+  ...counterpartyDetailHandlers,
   ...templateHandlers,
-  ...contractTypeHandlers,
-  ...organizationHandlers,
   ...userHandlers,
   ...keyPointerHandlers,
   ...commentHandlers,

@@ -1,15 +1,15 @@
 import type { Store } from "../store/port.ts";
 import { chatAHandlers } from "./apps/chat-a.ts";
 import { chatBHandlers } from "./apps/chat-b.ts";
-import { crmAHandlers, crmBHandlers } from "./apps/crm.ts";
+import { crmHandlers } from "./apps/crm.ts";
 import { billingHandlers, mailerHandlers } from "./apps/mailer.ts";
 import type { RouterHandlers } from "./context.ts";
 import { deviceGrantHandlers } from "./device/device-grant.ts";
 import { deviceGrants } from "./device/rows.ts";
-import { clusterHandlers, mappingTableHandlers } from "./mapping/mapping-tables.ts";
+import { mappingTableHandlers } from "./mapping/mapping-tables.ts";
 import { signatoryHandlers } from "./mapping/tables.ts";
 import { oidcHandlers } from "./oidc/oidc.ts";
-import { catchAllHandlers, proxiedHandlers } from "./proxied/proxied-routes.ts";
+import { proxiedHandlers } from "./proxied/proxied-routes.ts";
 import { trialSignups } from "./trial/signups.ts";
 import { trialHandlers } from "./trial/trial.ts";
 
@@ -22,10 +22,8 @@ export const routerHandlers = {
   ...healthHandlers,
   ...chatAHandlers,
   ...chatBHandlers,
-  ...crmAHandlers,
-  ...crmBHandlers,
+  ...crmHandlers,
   ...mappingTableHandlers,
-  ...clusterHandlers,
   ...mailerHandlers,
   ...billingHandlers,
   ...trialHandlers,
@@ -33,7 +31,6 @@ export const routerHandlers = {
   ...oidcHandlers,
   ...signatoryHandlers,
   ...proxiedHandlers,
-  ...catchAllHandlers,
 } satisfies Required<RouterHandlers>;
 
 /** A process that has stopped cannot finish its requests to clusters (DECISIONS.md, E4). */

@@ -77,6 +77,60 @@ export const contractDetailHandlers = {
     const row = await requireContractNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
     return buildProcessMetrics(row);
   }),
+
+  // Keys of a contract in external systems (DECISIONS.md, C13 and F14).
+  "external-metadata.put": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
+    const row = await requireContract(tx, caller, params.contract_id, fail);
+    requireKnownConfiguration(body.external_metadata, fail);
+    const external_metadata = { ...row.external_metadata, ...body.external_metadata };
+    if (isEmpty(body.external_metadata)) return { external_metadata };
+    const at = clock.now();
+    const after = storeContractChange(tx, row, at, { external_metadata });
+    const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
+    await emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, after);
+    return { external_metadata };
+  }),
+
+  "external-metadata.show": inView(async (view, { params }, { caller, fail }) => {
+    const row = await requireContract(view, caller, params.contract_id, fail);
+    return { external_metadata: row.external_metadata ?? {} };
+  }),
+
+  "external-metadata.find": inView(async (view, { params }, { cluster, caller }) => {
+    const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
+    const rows = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
+    return Promise.all(rows.map((row) => toCreatedContract(view, { cluster }, row)));
+  }),
+
+  "intake-form.update": inTransaction(async (tx, { params, body }, { clock, caller, fail, finding }) => {
+    const row = await requireContract(tx, caller, params.composite_id, fail);
+    const type = await tx.get(contractTypes, row.contract_type_id);
+    requireOpen(row, type, fail);
+    const questions = type?.intake_form ?? [];
+    reportUnknownAnswers(finding, "", questions, body);
+    const problems = validateAnswers(questions, body, { partial: true });
+    if (problems) return fail("invalid-fields", problems);
+
+    const at = clock.now();
+    const { data: previousData = {}, created_at = at } = row.intake_form ?? {};
+    const data = { ...previousData, ...body };
+    if (isDeepStrictEqual(data, previousData)) return { data, created: toIsoSeconds(created_at) };
+    await storeAnswers(tx, { clock, caller }, row, { intake_form: { data, created_at: at } });
+    return { data, created: toIsoSeconds(at) };
+  }),
+
+  "intake-form.responses": inView(async (view, { params, query }, { caller, fail }) => {
+    const row = await requireContractNumber(view, caller, params.contract_id, fail);
+    const creator = await toOrgUser(view, row.created_by);
+    const isTemplate = query.questionnaire_type === "TEMPLATE";
+    const answers = isTemplate ? row.contract_data : row.intake_form?.data;
+    const createdAt = isTemplate ? row.created_at : row.intake_form?.created_at;
+    const response = { created_by: creator.name, org_name: caller.workspace.name };
+    return {
+      questionnaire_response_data: answers ?? {},
+      respondents: createdAt === undefined ? [] : [{ created_at: toIsoSeconds(createdAt), ...response }],
+    };
+  }),
 } satisfies ClusterHandlers;
 
 async function storeAnswers(
@@ -138,32 +192,6 @@ const formatTime = (at: number | null): string | null => (at === null ? null : t
 /** DECISIONS.md, F6 */
 const maxFoundContracts = 50;
 
-/** Handlers for the keys of a contract in external systems (DECISIONS.md, C13 and F14). */
-export const externalMetadataHandlers = {
-  "external-metadata.put": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireContract(tx, caller, params.contract_id, fail);
-    requireKnownConfiguration(body.external_metadata, fail);
-    const external_metadata = { ...row.external_metadata, ...body.external_metadata };
-    if (isEmpty(body.external_metadata)) return { external_metadata };
-    const at = clock.now();
-    const after = storeContractChange(tx, row, at, { external_metadata });
-    const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
-    await emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, after);
-    return { external_metadata };
-  }),
-
-  "external-metadata.show": inView(async (view, { params }, { caller, fail }) => {
-    const row = await requireContract(view, caller, params.contract_id, fail);
-    return { external_metadata: row.external_metadata ?? {} };
-  }),
-
-  "external-metadata.find": inView(async (view, { params }, { cluster, caller }) => {
-    const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
-    const rows = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
-    return Promise.all(rows.map((row) => toCreatedContract(view, { cluster }, row)));
-  }),
-} satisfies ClusterHandlers;
-
 /** Metadata without keys changes nothing and emits nothing (DECISIONS.md, C13). */
 const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
 
@@ -177,38 +205,6 @@ export function requireKnownConfiguration(
 ): void {
   if (metadata?.object_configuration_id !== undefined) fail("unknown-object-configuration");
 }
-
-export const intakeFormHandlers = {
-  "intake-form.update": inTransaction(async (tx, { params, body }, { clock, caller, fail, finding }) => {
-    const row = await requireContract(tx, caller, params.composite_id, fail);
-    const type = await tx.get(contractTypes, row.contract_type_id);
-    requireOpen(row, type, fail);
-    const questions = type?.intake_form ?? [];
-    reportUnknownAnswers(finding, "", questions, body);
-    const problems = validateAnswers(questions, body, { partial: true });
-    if (problems) return fail("invalid-fields", problems);
-
-    const at = clock.now();
-    const { data: previousData = {}, created_at = at } = row.intake_form ?? {};
-    const data = { ...previousData, ...body };
-    if (isDeepStrictEqual(data, previousData)) return { data, created: toIsoSeconds(created_at) };
-    await storeAnswers(tx, { clock, caller }, row, { intake_form: { data, created_at: at } });
-    return { data, created: toIsoSeconds(at) };
-  }),
-
-  "intake-form.responses": inView(async (view, { params, query }, { caller, fail }) => {
-    const row = await requireContractNumber(view, caller, params.contract_id, fail);
-    const creator = await toOrgUser(view, row.created_by);
-    const isTemplate = query.questionnaire_type === "TEMPLATE";
-    const answers = isTemplate ? row.contract_data : row.intake_form?.data;
-    const createdAt = isTemplate ? row.created_at : row.intake_form?.created_at;
-    const response = { created_by: creator.name, org_name: caller.workspace.name };
-    return {
-      questionnaire_response_data: answers ?? {},
-      respondents: createdAt === undefined ? [] : [{ created_at: toIsoSeconds(createdAt), ...response }],
-    };
-  }),
-} satisfies ClusterHandlers;
 
 /** DECISIONS.md, C14 */
 function requireOpen(row: Contract, type: ContractType | undefined, fail: Fail<"intake-form-closed">): void {

@@ -17,7 +17,7 @@ import {
   requireCounterparty,
 } from "./rows.ts";
 
-export const counterpartyContactHandlers = {
+export const counterpartyDetailHandlers = {
   "counterparty-contacts.list": inView(async (view, { params, query }, { caller, fail }) =>
     paginateList((await requireCounterparty(view, caller, params, fail)).contacts, query),
   ),
@@ -60,6 +60,38 @@ export const counterpartyContactHandlers = {
     tx.put(counterparties, { ...row, contacts });
     return reply(204, undefined);
   }),
+
+  "counterparty-addresses.list": inView(async (view, { params, query }, { caller, fail }) => {
+    const { addresses } = await requireCounterparty(view, caller, params, fail);
+    return paginateList(addresses.map(toAddressRecord), query);
+  }),
+
+  "counterparty-addresses.create": inTransaction(async (tx, { params, body }, context) => {
+    const row = await requireCounterparty(tx, context.caller, params, context.fail);
+    const address = createCounterpartyAddress(tx, body, row.addresses.length === 0);
+    const after = { ...row, addresses: [...row.addresses, address] };
+    tx.put(counterparties, after);
+    await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_CREATED", { address_id: address.id }]]);
+    return toAddressRecord(address);
+  }),
+
+  "counterparty-addresses.update": inTransaction(async (tx, { params, body }, context) => {
+    const { caller, fail } = context;
+    const row = await requireCounterparty(tx, caller, params, fail);
+    const address = row.addresses.find(({ id }) => id === params.address_id) ?? fail("not-found");
+    const { country_iso_code, ...changes } = body;
+    const country = caller.workspace.jurisdictions.find(({ iso_code }) => iso_code === country_iso_code);
+    if (country_iso_code !== undefined && !country) {
+      const codes = caller.workspace.jurisdictions.map(({ iso_code }) => iso_code);
+      fail("invalid-fields", { country_iso_code: [`Value should be one of ${codes.join(", ")}`] });
+    }
+    const updatedAddress = { ...address, ...changes, ...(country && { country_name: country.name }) };
+    if (isDeepStrictEqual(updatedAddress, address)) return toAddressRecord(address);
+    const after = { ...row, addresses: ensureSinglePrimary(row.addresses, updatedAddress) };
+    tx.put(counterparties, after);
+    await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_UPDATED", { address_id: address.id }]]);
+    return toAddressRecord(updatedAddress);
+  }),
 } satisfies ClusterHandlers;
 
 interface ContactChange {
@@ -97,40 +129,6 @@ async function updateContacts(
   }
   return [...namedIds].map((id) => newContacts.get(id)!);
 }
-
-export const counterpartyAddressHandlers = {
-  "counterparty-addresses.list": inView(async (view, { params, query }, { caller, fail }) => {
-    const { addresses } = await requireCounterparty(view, caller, params, fail);
-    return paginateList(addresses.map(toAddressRecord), query);
-  }),
-
-  "counterparty-addresses.create": inTransaction(async (tx, { params, body }, context) => {
-    const row = await requireCounterparty(tx, context.caller, params, context.fail);
-    const address = createCounterpartyAddress(tx, body, row.addresses.length === 0);
-    const after = { ...row, addresses: [...row.addresses, address] };
-    tx.put(counterparties, after);
-    await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_CREATED", { address_id: address.id }]]);
-    return toAddressRecord(address);
-  }),
-
-  "counterparty-addresses.update": inTransaction(async (tx, { params, body }, context) => {
-    const { caller, fail } = context;
-    const row = await requireCounterparty(tx, caller, params, fail);
-    const address = row.addresses.find(({ id }) => id === params.address_id) ?? fail("not-found");
-    const { country_iso_code, ...changes } = body;
-    const country = caller.workspace.jurisdictions.find(({ iso_code }) => iso_code === country_iso_code);
-    if (country_iso_code !== undefined && !country) {
-      const codes = caller.workspace.jurisdictions.map(({ iso_code }) => iso_code);
-      fail("invalid-fields", { country_iso_code: [`Value should be one of ${codes.join(", ")}`] });
-    }
-    const updatedAddress = { ...address, ...changes, ...(country && { country_name: country.name }) };
-    if (isDeepStrictEqual(updatedAddress, address)) return toAddressRecord(address);
-    const after = { ...row, addresses: ensureSinglePrimary(row.addresses, updatedAddress) };
-    tx.put(counterparties, after);
-    await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_UPDATED", { address_id: address.id }]]);
-    return toAddressRecord(updatedAddress);
-  }),
-} satisfies ClusterHandlers;
 
 export type NewCounterpartyAddress = z.output<typeof AddressRequest>;
 

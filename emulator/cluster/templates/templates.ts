@@ -36,6 +36,56 @@ export const templateHandlers = {
     const { attributes, counter_party_kind } = await requireOwnRow(view, templates, caller, params.template_id, fail);
     return { attributes: attributes.map(toAttributeRecord), counter_party_kind };
   }),
+
+  "contract-types.list": inView(async (view, _, { caller }) => {
+    const all = await view.list(contractTypes, { by: "workspace", equals: caller.workspace.id });
+    return all.map(({ id, name }) => ({ id, name }));
+  }),
+
+  // In an emulated workspace, every entity can sign contracts of every type.
+  "contract-types.entities": inView(async (view, { params }, { caller, fail }) => {
+    await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
+    const all = await view.list(entities, { by: "workspace", equals: caller.workspace.id });
+    return all.map((entity) => ({
+      entity_id: entity.id,
+      entity_name: entity.name,
+      entity_type: entity.type,
+      jurisdiction_of_incorporation: entity.jurisdiction,
+      ...(entity.address && { address: entity.address }),
+      is_primary: entity.is_primary,
+    }));
+  }),
+
+  "contract-types.intake-form": inView(async (view, { params }, { caller, fail }) => {
+    const { intake_form } = await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
+    return intake_form.map(toAttributeRecord);
+  }),
+
+  "organizations.entities": inView(async (view, _, { caller: { workspace } }) => {
+    const all = await view.list(entities, { by: "workspace", equals: workspace.id });
+    return all.map((entity) => toEntityRecord(entity, workspace));
+  }),
+
+  "organizations.types": ({ query }, { caller: { workspace }, fail }) => {
+    const code = query.jurisdiction_iso_code;
+    const jurisdiction = code === undefined ? undefined : findJurisdiction(workspace, code);
+    if (code !== undefined && !jurisdiction) return fail("unknown-jurisdiction", { code });
+    return (
+      workspace.organization_types
+        // A type without a jurisdiction applies to every jurisdiction.
+        .filter(
+          (type) =>
+            !jurisdiction ||
+            type.jurisdiction === undefined ||
+            findJurisdiction(workspace, type.jurisdiction) === jurisdiction,
+        )
+        .map(({ id, name, jurisdiction }) => ({
+          id,
+          name,
+          ...(jurisdiction !== undefined && { jurisdiction: toJurisdictionRecord(workspace, jurisdiction) }),
+        }))
+    );
+  },
 } satisfies ClusterHandlers;
 
 const toTemplateRecord = ({ id, name, contract_type_id, tags }: ContractTemplate) => {
@@ -69,60 +119,6 @@ export const toAttributeRecord = (question: IntakeQuestion): z.input<typeof Attr
   required: question.required,
   ...(question.default_value !== undefined && { default_value: question.default_value }),
 });
-
-export const contractTypeHandlers = {
-  "contract-types.list": inView(async (view, _, { caller }) => {
-    const all = await view.list(contractTypes, { by: "workspace", equals: caller.workspace.id });
-    return all.map(({ id, name }) => ({ id, name }));
-  }),
-
-  // In an emulated workspace, every entity can sign contracts of every type.
-  "contract-types.entities": inView(async (view, { params }, { caller, fail }) => {
-    await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
-    const all = await view.list(entities, { by: "workspace", equals: caller.workspace.id });
-    return all.map((entity) => ({
-      entity_id: entity.id,
-      entity_name: entity.name,
-      entity_type: entity.type,
-      jurisdiction_of_incorporation: entity.jurisdiction,
-      ...(entity.address && { address: entity.address }),
-      is_primary: entity.is_primary,
-    }));
-  }),
-
-  "contract-types.intake-form": inView(async (view, { params }, { caller, fail }) => {
-    const { intake_form } = await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
-    return intake_form.map(toAttributeRecord);
-  }),
-} satisfies ClusterHandlers;
-
-export const organizationHandlers = {
-  "organizations.entities": inView(async (view, _, { caller: { workspace } }) => {
-    const all = await view.list(entities, { by: "workspace", equals: workspace.id });
-    return all.map((entity) => toEntityRecord(entity, workspace));
-  }),
-
-  "organizations.types": ({ query }, { caller: { workspace }, fail }) => {
-    const code = query.jurisdiction_iso_code;
-    const jurisdiction = code === undefined ? undefined : findJurisdiction(workspace, code);
-    if (code !== undefined && !jurisdiction) return fail("unknown-jurisdiction", { code });
-    return (
-      workspace.organization_types
-        // A type without a jurisdiction applies to every jurisdiction.
-        .filter(
-          (type) =>
-            !jurisdiction ||
-            type.jurisdiction === undefined ||
-            findJurisdiction(workspace, type.jurisdiction) === jurisdiction,
-        )
-        .map(({ id, name, jurisdiction }) => ({
-          id,
-          name,
-          ...(jurisdiction !== undefined && { jurisdiction: toJurisdictionRecord(workspace, jurisdiction) }),
-        }))
-    );
-  },
-} satisfies ClusterHandlers;
 
 function toEntityRecord(entity: LegalEntity, workspace: Workspace) {
   const { id, name, reference_id, is_primary, address } = entity;

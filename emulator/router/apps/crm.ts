@@ -36,9 +36,24 @@ async function verifySignature(call: SignedCall): Promise<void> {
 /** Returns the URL of a target with the public address of the router. */
 const buildPublicUrl = (publicUrl: string, target: string): string => publicUrl + (toOriginForm(target) ?? target);
 
-export const crmAHandlers = {
+export const crmHandlers = {
   "crm-a.iframe": (_, call) => verifyAndForward(call),
   "crm-a.cards": (_, call) => verifyAndForward(call),
+  "crm-b.open": async ({ body, query }, call) => {
+    const { crm_b } = await call.store.read(readConnectedApps);
+    const verdict = openCrmB(crm_b.consumer_secret, body.signed_request);
+    if (!verdict.ok) {
+      call.finding("signed-request-refused", verdict.reason);
+      return call.fail("bad-signed-request");
+    }
+    await requireAllowedIndexUrl(call, query.index_url_override);
+    return forwardToOne(call, await findCrmOwner(call, buildContextQuery(verdict.envelope.context)));
+  },
+
+  "crm-b.canvas": async ({ query }, call) => {
+    await requireAllowedIndexUrl(call, query.index_url_override);
+    return forwardToOne(call, await findCrmOwner(call, call.request.parsedTarget.search));
+  },
 } satisfies RouterHandlers;
 
 /** Verifies and forwards a request that has its credentials and payload in the query. */
@@ -74,24 +89,6 @@ function buildContextQuery(context: unknown): string {
   if (organization !== undefined) query.set("external_id", organization);
   return String(query);
 }
-
-export const crmBHandlers = {
-  "crm-b.open": async ({ body, query }, call) => {
-    const { crm_b } = await call.store.read(readConnectedApps);
-    const verdict = openCrmB(crm_b.consumer_secret, body.signed_request);
-    if (!verdict.ok) {
-      call.finding("signed-request-refused", verdict.reason);
-      return call.fail("bad-signed-request");
-    }
-    await requireAllowedIndexUrl(call, query.index_url_override);
-    return forwardToOne(call, await findCrmOwner(call, buildContextQuery(verdict.envelope.context)));
-  },
-
-  "crm-b.canvas": async ({ query }, call) => {
-    await requireAllowedIndexUrl(call, query.index_url_override);
-    return forwardToOne(call, await findCrmOwner(call, call.request.parsedTarget.search));
-  },
-} satisfies RouterHandlers;
 
 /** An object without an owner belongs to the first cluster (DECISIONS.md, R28, R29). */
 async function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, search: string): Promise<Cluster> {

@@ -65,19 +65,7 @@ export const mappingTableHandlers = {
 
   "external-integrations.map": createMapHandler(tables.external_integrations, listIntegrationKeys),
   "external-integrations.unmap": createUnmapHandler(tables.external_integrations, listIntegrationKeys),
-} satisfies RouterHandlers;
 
-/** Creates a ClusterInfoDomain, in which an origin ends with a slash (DECISIONS.md, R37). */
-const toClusterInfo = ({ id, label, url }: Cluster) => ({
-  cluster_id: id,
-  cluster_label: label,
-  cluster_url: new URL(url).href,
-  cluster_oo_url: `${url}/oo`,
-  cluster_wopi_oo_url: `${url}/wopi`,
-  sidebar_backend_url: `${url}/sidebar`,
-});
-
-export const clusterHandlers = {
   "clusters.list": (_, { clusters }) => clusters.map(toClusterInfo),
 
   /** Specification, Clusters: delete only rows of the cluster, in one transaction, and ignore unknown IDs. */
@@ -96,3 +84,13 @@ export const clusterHandlers = {
     return true;
   },
 } satisfies RouterHandlers;
+
+/** Creates a ClusterInfoDomain, in which an origin ends with a slash (DECISIONS.md, R37). */
+const toClusterInfo = ({ id, label, url }: Cluster) => ({
+  cluster_id: id,
+  cluster_label: label,
+  cluster_url: new URL(url).href,
+  cluster_oo_url: `${url}/oo`,
+  cluster_wopi_oo_url: `${url}/wopi`,
+  sidebar_backend_url: `${url}/sidebar`,
+});

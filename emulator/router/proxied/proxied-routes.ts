@@ -40,9 +40,6 @@ export const proxiedHandlers = {
       { table: "cluster_emails", key: Metadata.email_hash ?? "" },
     ),
   "external-oauth.redirect": ({ query }, call) => forwardToOwner(call, toStateIdentifier(query)),
-} satisfies RouterHandlers;
-
-export const catchAllHandlers = {
   "catch-all": async (_, call) => {
     const { method, parsedTarget } = call.request;
     // The specification does not include this path, and clusters do not have the router's URLs.

@@ -31,6 +31,34 @@ import {
 export const paperHandlers = {
   "paper.upload-for-review": ({ body }, call) => createFromUpload("review", body, call),
   "paper.upload-for-signature": ({ body }, call) => createFromUpload("sign", body, call),
+  // Executed contracts are uploaded like third-party paper (DECISIONS.md, C8).
+  "executed.import": async ({ body }, call) => {
+    const { store, blobs, pdfs, clock, caller, fail } = call;
+    const { workspace, user } = caller;
+    // Validation guarantees that one of the two fields is set.
+    const pdfCheck = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
+    // Validation precedes storage, so a rejected import leaves nothing behind.
+    const { file } = await store.read((view) => validateImport(view, workspace, body, pdfCheck, fail));
+    const blob = await storeFile(blobs, file);
+
+    return store.transaction("executed.import", async (tx) => {
+      const at = clock.now();
+      const { type, entity } = await validateImport(tx, workspace, body, pdfCheck, fail);
+      const { parties, changes } = await resolveParties(tx, listCounterparties(body), workspace, at);
+      await emitCounterpartyChanges(tx, call, changes);
+      const contract = createContract(tx, caller, at, {
+        name: body.contract_name,
+        kind: "EXECUTED_CONTRACT",
+        contract_type_id: type.id,
+        entity_id: entity.id,
+        counterparties: [...parties],
+        external_metadata: normalizeMetadata(body.external_metadata),
+        versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
+      });
+      const options = { performer: toPerformer(caller) };
+      return toListedContract(tx, call, await createByTransition(tx, call, contract, "import-executed", options));
+    });
+  },
 } satisfies ClusterHandlers;
 
 type PaperCall = ClusterCall<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration">;
@@ -169,37 +197,6 @@ async function findReviewer(
 }
 
 type ImportRequest = z.output<typeof ImportExecutedRequest>;
-
-/** Executed contracts are uploaded like third-party paper (DECISIONS.md, C8). */
-export const executedHandlers = {
-  "executed.import": async ({ body }, call) => {
-    const { store, blobs, pdfs, clock, caller, fail } = call;
-    const { workspace, user } = caller;
-    // Validation guarantees that one of the two fields is set.
-    const pdfCheck = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
-    // Validation precedes storage, so a rejected import leaves nothing behind.
-    const { file } = await store.read((view) => validateImport(view, workspace, body, pdfCheck, fail));
-    const blob = await storeFile(blobs, file);
-
-    return store.transaction("executed.import", async (tx) => {
-      const at = clock.now();
-      const { type, entity } = await validateImport(tx, workspace, body, pdfCheck, fail);
-      const { parties, changes } = await resolveParties(tx, listCounterparties(body), workspace, at);
-      await emitCounterpartyChanges(tx, call, changes);
-      const contract = createContract(tx, caller, at, {
-        name: body.contract_name,
-        kind: "EXECUTED_CONTRACT",
-        contract_type_id: type.id,
-        entity_id: entity.id,
-        counterparties: [...parties],
-        external_metadata: normalizeMetadata(body.external_metadata),
-        versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
-      });
-      const options = { performer: toPerformer(caller) };
-      return toListedContract(tx, call, await createByTransition(tx, call, contract, "import-executed", options));
-    });
-  },
-} satisfies ClusterHandlers;
 
 /** Returns the rows and the file that a request names. Rejects with every invalid field (DECISIONS.md, C8). */
 async function validateImport(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clusterHandlers } from "../../../../emulator/router/mapping/mapping-tables.ts";
+import { mappingTableHandlers } from "../../../../emulator/router/mapping/mapping-tables.ts";
 import { mappingTables } from "../../../../emulator/router/mapping/tables.ts";
 import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import type { Transaction } from "../../../../emulator/store/port.ts";
@@ -146,7 +146,7 @@ describe("workspace data deletion", () => {
       },
     };
     const input = { params: { cluster_id: "eu-1" }, query: {}, headers: {}, body: createOffboardingBody(["a"]) };
-    const run = clusterHandlers["clusters.delete-workspace-data"] as unknown as (
+    const run = mappingTableHandlers["clusters.delete-workspace-data"] as unknown as (
       handlerInput: typeof input,
       context: typeof call,
     ) => Promise<unknown>;
