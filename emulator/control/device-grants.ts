@@ -3,7 +3,7 @@ import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail, findUserById } from "../cluster/identity/grants.ts";
 import { oauthClients } from "../domain/client-credentials.ts";
-import { type User, type Workspace, workspaces } from "../domain/workspaces.ts";
+import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { inView } from "../http/handler.ts";
 import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
 import {
@@ -164,19 +164,13 @@ async function decideDeviceGrant(
   return grant;
 }
 
-interface Approver {
-  readonly cluster: ControlContext["clusters"][number];
-  /** Omitted for the default user of the cluster. */
-  readonly user?: User;
-}
-
 /** Without an address, the acting user of the workspace approves, or of the cluster's first workspace. */
 async function findApprover(
   tx: Transaction,
   candidates: ControlContext["clusters"],
   workspace: Workspace | undefined,
   email: string | undefined,
-): Promise<Approver | undefined> {
+) {
   for (const cluster of candidates) {
     if (email === undefined && workspace === undefined) return { cluster };
     const user =

@@ -6,12 +6,6 @@ export type RowFilter<Row> = { readonly [Field in keyof Row]?: Row[Field] | unde
 export const matchesFilter = <Row extends object>(row: Row, filter: RowFilter<NoInfer<Row>>): boolean =>
   Object.entries(filter).every(([field, value]) => value === undefined || row[field as keyof Row] === value);
 
-/** Matching rows of a page, and the number of all matching rows. */
-interface RowPage<Row> {
-  readonly rows: readonly Row[];
-  readonly total: number;
-}
-
 /**
  * Returns one page of the rows that match a filter, newest first. Reads the index of the first of `indexedFields` in
  * the filter. The order of these fields is from the fewest to the most matching rows, as usually observed.
@@ -22,7 +16,7 @@ export async function listPage<Row extends object, Index extends string>(
   { offset, limit }: { readonly offset: number; readonly limit: number },
   filter: RowFilter<NoInfer<Row>> = {},
   indexedFields?: Readonly<Partial<Record<keyof NoInfer<Row>, NoInfer<Index>>>>,
-): Promise<RowPage<Row>> {
+): Promise<{ readonly rows: readonly Row[]; readonly total: number }> {
   const [field, by] =
     (Object.entries(indexedFields ?? {}) as [keyof Row, Index][]).find(([name]) => filter[name] !== undefined) ?? [];
   const slice = by === undefined ? {} : { by, equals: filter[field!] as string | number };

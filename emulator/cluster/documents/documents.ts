@@ -162,11 +162,10 @@ async function createAttachment(document: ContractDocument, blobs: Blobs) {
   });
 }
 
-type DownloadFormat = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
 /** Runs outside of transactions, because generating a PDF is slow. */
 async function getDocument(
   composite: string,
-  format: DownloadFormat,
+  format: "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF",
   { store, caller, fail, finding }: ClusterCall<"not-found" | "no-document">,
 ): Promise<{ readonly row: Contract; readonly document: ContractDocument }> {
   const { row, sheet } = await store.read(async (view) => {

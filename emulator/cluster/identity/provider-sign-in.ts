@@ -69,13 +69,12 @@ export const completeProviderSignIn =
 const respondWithDetail = (status: number, sentence: string): Passthrough =>
   createJsonPassthrough(status, { detail: sentence });
 
-interface ProviderAccount {
-  readonly email: string;
-  readonly name: string;
-}
-
 /** Accepts an invitation or creates a workspace, unless another cluster has the account (DECISIONS.md, R25). */
-async function findOrCreateAccount(tx: Transaction, context: ClusterContext, { email, name }: ProviderAccount) {
+async function findOrCreateAccount(
+  tx: Transaction,
+  context: ClusterContext,
+  { email, name }: Pick<User, "email" | "name">,
+) {
   const at = context.clock.now();
   const matches = await tx.list(users, { by: "email", equals: toAddressKey(email) });
   for (const { id } of matches) {

@@ -13,9 +13,9 @@ import type { Contract } from "../contracts/rows.ts";
 import type { OAuthParameters } from "../response.ts";
 import { assignPersonIds, findPersonId } from "../workspace/users.ts";
 import {
-  type ContractRecipient,
   createContractView,
   createRecipientView,
+  type NamedPerson,
   type PendingAction,
   renderTime,
 } from "./page-model.ts";
@@ -32,7 +32,7 @@ interface ActionContext {
   readonly tx: Transaction;
   readonly context: LifecycleContext;
   readonly contract: Contract;
-  readonly person: ContractRecipient;
+  readonly person: NamedPerson;
   readonly pendingAction: PendingAction;
   readonly text: string | undefined;
 }
@@ -123,7 +123,7 @@ export async function performFormAction(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
-  person: ContractRecipient,
+  person: NamedPerson,
   { act = "", text, form_token = "" }: OAuthParameters,
 ): Promise<RecipientFormProblem | undefined> {
   const { actions, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
@@ -158,7 +158,7 @@ export function buildCompletedPath(target: string, act: string): string {
 /** Returns the confirmation of a person's last action, or of their signature if nothing is open. */
 export function describeCompletedAction(
   contract: Contract,
-  { email }: ContractRecipient,
+  { email }: NamedPerson,
   hasTurn: boolean,
   act: string | null,
 ): Html | undefined {

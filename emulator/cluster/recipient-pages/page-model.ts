@@ -20,7 +20,7 @@ export interface ContractView {
 }
 
 export interface RecipientView {
-  readonly person: ContractRecipient;
+  readonly person: NamedPerson;
   readonly actions: readonly PendingAction[];
   readonly comments: readonly string[];
   /** CSRF token of the forms, which is valid until the contract changes. */
@@ -50,7 +50,7 @@ export async function createContractView(view: View, { contract, person }: Opene
 
 export async function createRecipientView(
   view: View,
-  person: ContractRecipient,
+  person: NamedPerson,
   { contract, pendingActions }: ContractView,
 ): Promise<RecipientView> {
   const contractComments = await listComments(view, contract);
@@ -63,8 +63,8 @@ export async function createRecipientView(
     token: links.createCsrfToken(person.email, JSON.stringify([contract, contractComments.length])),
   };
 }
-/** A person who opened their own link. */
-export interface ContractRecipient {
+/** A person who opened their own link, or who can act. */
+export interface NamedPerson {
   readonly name: string;
   readonly email: string;
 }
@@ -72,7 +72,7 @@ export interface ContractRecipient {
 export interface OpenedContract {
   readonly contract: Contract;
   /** Undefined for a visitor without a personal link. */
-  readonly person: ContractRecipient | undefined;
+  readonly person: NamedPerson | undefined;
 }
 
 export type ContractLinkProblem = "no-contract" | "not-theirs";
@@ -110,11 +110,6 @@ function findNameOnContract({ signatories, counterparties }: Contract, email: st
     member?.name ??
     toAddressKey(email)
   );
-}
-
-interface NamedPerson {
-  readonly name: string;
-  readonly email: string;
 }
 
 /** An action that every listed person can perform. One person is enough for a review or an approval. */

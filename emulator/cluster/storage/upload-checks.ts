@@ -5,7 +5,6 @@ import { decodeBase64 } from "../../../src/base/hmac.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 
 type Headers = ReceivedRequest["headers"];
-type UploadRejecter = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
 
 interface ChecksumClaim {
   readonly name: string;
@@ -23,7 +22,7 @@ export function verifyUpload(
   headers: Headers,
   body: AsyncIterable<Uint8Array>,
   ids: { readonly requestId: string; readonly hostId: string },
-  fail: UploadRejecter,
+  fail: Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">,
 ): AsyncIterable<Uint8Array> {
   const rejectInvalid = (message: string, code = "InvalidRequest") =>
     fail("storage-invalid-digest", { code, message, ...ids });

@@ -92,12 +92,10 @@ const toTemplateRecord = ({ id, name, contract_type_id, tags }: ContractTemplate
   return { id, name, contract_type_id, tags };
 };
 
-type TemplateQuery = InputOf<typeof listTemplates>["query"];
-
 // Every emulated template has two parties, so exclude_multi_party excludes none.
 function matchesTemplateQuery(
   row: ContractTemplate,
-  { tags, tags_all, cp_types, cp_types_all, include_archived }: TemplateQuery,
+  { tags, tags_all, cp_types, cp_types_all, include_archived }: InputOf<typeof listTemplates>["query"],
 ): boolean {
   const tagSet = new Set(row.tags);
   const has = (tag: string) => tagSet.has(tag);

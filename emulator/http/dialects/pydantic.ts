@@ -126,12 +126,9 @@ function describeWrongChoice(values: readonly unknown[], schema: z.ZodType | und
   return { type, msg: `Input should be ${expected}`, ctx: { expected } };
 }
 
-type TooSmallIssue = Extract<ValidationIssue, { code: "too_small" }>;
-type TooBigIssue = Extract<ValidationIssue, { code: "too_big" }>;
-
 const pluralize = (count: number | bigint, noun: string) => `${count} ${noun}${Number(count) === 1 ? "" : "s"}`;
 
-function describeBound(issue: TooSmallIssue | TooBigIssue): IssueText {
+function describeBound(issue: Extract<ValidationIssue, { code: "too_small" | "too_big" }>): IssueText {
   const { origin, inclusive, input } = issue;
   const isMin = issue.code === "too_small";
   const bound = isMin ? issue.minimum : issue.maximum;

@@ -21,13 +21,9 @@ export type MappingTable = keyof typeof mappingTables;
 /** Builds a key of external_integrations. An external id is unique only within its type. */
 export const buildIntegrationKey = (externalId: string, type = "CHAT_B"): string => `${type}:${externalId}`;
 
-type SignatoryInput = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & {
-  readonly uuid?: string | null | undefined;
-};
-
 export const signatoryHandlers = {
   "signatories.add": async ({ body }, { clusters, store, fail }) => {
-    const inputs: readonly SignatoryInput[] = Array.isArray(body) ? body : [body];
+    const inputs = [body].flat();
     for (const { cluster } of inputs) {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }

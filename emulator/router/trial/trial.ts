@@ -60,13 +60,11 @@ async function checkCaptcha(call: RouterCall<"captcha-failed">, captchaAnswer: s
   if (!isSolved) call.fail("captcha-failed");
 }
 
-type SignupInput = Pick<TrialSignup, "email" | "oauth_provider" | "account_details">;
-
 /** Returns the pending signup of an address, and creates one if none exists. */
 async function findPendingSignup(
   tx: Transaction,
   context: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
-  signup: SignupInput,
+  signup: Pick<TrialSignup, "email" | "oauth_provider" | "account_details">,
 ): Promise<TrialSignup> {
   const existing = await findSignupByEmail(tx, signup.email);
   if (existing?.workspace || (await isEmailTaken(tx, context, existing ?? signup))) context.fail("account-exists");

@@ -157,13 +157,11 @@ export function listFieldChanges({
   );
 }
 
-type ValuePresenter = (path: string, value: unknown) => unknown;
-
 function* findDifferences(
   before: unknown,
   after: unknown,
   path: string,
-  present: ValuePresenter,
+  present: (path: string, value: unknown) => unknown,
 ): Generator<FieldChange, void> {
   const [from, to] = [toMembers(before, after), toMembers(after, before)];
   if (from && to && Array.isArray(from) === Array.isArray(to)) {

@@ -29,11 +29,6 @@ interface DiffItem {
   readonly fields: FieldChange[];
 }
 
-export interface DiffReport {
-  readonly same: boolean;
-  readonly items: readonly DiffItem[];
-}
-
 /** The most relevant collections come first. The rest is in the order of the collections. */
 const leadingCollections = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
 const getCollectionRank = ({ collection }: DiffItem): number =>
@@ -45,7 +40,7 @@ export function describeDiff(
   before: StoredFaults,
   after: StoredFaults,
   describeJob: JobDescriber,
-): DiffReport {
+) {
   const rows = changes.rows.filter(isDifference);
   const items = [
     ...rows.map((change) => describeRowDiff(change, changes.rows, describeJob)),
@@ -114,8 +109,6 @@ const describeSequenceDiff = ({ name, from, to }: SequenceDifference): DiffItem 
   fields: [{ field: name, from, to }],
 });
 
-type ChangeKind = "new" | "changed" | "gone";
-
 type JobDescriber = (kind: string) => string | undefined;
 
 interface NameContext {
@@ -130,7 +123,8 @@ function describeRow(change: RowDifference, names: NameContext): string {
   return `${collection.name.replaceAll("_", " ")} ${redactKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
 }
 
-const getChangeKind = ({ before, after }: RowDifference): ChangeKind => (!before ? "new" : !after ? "gone" : "changed");
+const getChangeKind = ({ before, after }: RowDifference): DiffItem["change"] =>
+  !before ? "new" : !after ? "gone" : "changed";
 
 function describeGenerally(change: RowDifference): string {
   const kind = getChangeKind(change);
