@@ -38,6 +38,9 @@ export class JsonPieces {
   }
 }
 
+/** The header of a response to a request that changed nothing, so that clients can send it again. */
+export const unchangedHeader = ["x-svc-unchanged", "true"] as const;
+
 /**
  * The unchanged response of another server: status, raw headers (alternating names and values) and bytes. Hop-by-hop
  * headers are removed when it is sent. If the body fails, the client's connection is closed.
@@ -46,11 +49,19 @@ export class Passthrough {
   readonly status: number;
   readonly #headers: readonly (string | Buffer)[];
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** Headers of an emulator, which other servers cannot set. */
+  readonly emulatorHeaders: readonly string[];
 
-  constructor(status: number, headers: readonly (string | Buffer)[], body: Uint8Array | AsyncIterable<Uint8Array>) {
+  constructor(
+    status: number,
+    headers: readonly (string | Buffer)[],
+    body: Uint8Array | AsyncIterable<Uint8Array>,
+    emulatorHeaders: readonly string[] = [],
+  ) {
     this.status = status;
     this.#headers = headers;
     this.body = body;
+    this.emulatorHeaders = emulatorHeaders;
   }
 
   /** Alternating names and values. Decoded when they are read, because a webhook's sender does not read them. */

@@ -39,13 +39,15 @@ export function createResponseProducer({ id, responses }: Operation): ResponsePr
   };
 }
 
-export const toPassthroughResponse = ({ status, rawHeaders, body }: Passthrough): HttpResponse => ({
+export const toPassthroughResponse = ({ status, rawHeaders, body, emulatorHeaders }: Passthrough): HttpResponse => ({
   status,
   // A 204 has no length (RFC 9110, 8.6), because clients would expect a body.
-  headers:
-    status === 204
+  headers: [
+    ...(status === 204
       ? removeHeaders(filterEndToEndHeaders(rawHeaders), ["content-length"])
-      : filterEndToEndHeaders(rawHeaders),
+      : filterEndToEndHeaders(rawHeaders)),
+    ...emulatorHeaders,
+  ],
   body,
   isForeign: true,
 });

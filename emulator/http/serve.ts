@@ -1,7 +1,7 @@
 import { DeclaredFailureError, type FailureCode, fail } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { EmulatorBugError, StacklessError } from "../../src/base/errors.ts";
-import { describeFsError } from "../../src/files/disk.ts";
+import { describeFsError, formatFsError, isFsError } from "../../src/files/disk.ts";
 import { FileWriteError, StateReplacedError, StoreChangedError, StoreFailedError } from "../store/port.ts";
 import type { BoundOperation } from "./bind.ts";
 import { type DecodedBody, UnreadableBodyError } from "./bodies/json.ts";
@@ -18,8 +18,10 @@ import {
   createRequestTimeoutResponse,
   createStateReplacedResponse,
   type HttpResponse,
+  unchangedHeader,
 } from "./reply.ts";
 import type { OperationMatch } from "./routing/operation-table.ts";
+import { isDirectLoopbackRequest } from "./trusted-proxies.ts";
 import type { ValidationProblem } from "./validation/schema.ts";
 import type { HandlerInput } from "./validation/validate.ts";
 
@@ -86,31 +88,39 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
   const declaration = (match?.bound ?? atPath[0])?.operation;
   if (error instanceof BodyAbortedError) return undefined;
   if (error instanceof DeclaredFailureError && declaration && isDeclaredFailure(declaration, error.code))
-    return createFailureResponse(error.code, error.data);
+    return addUnchangedHeader(createFailureResponse(error.code, error.data), error.code === "storage-store-failed");
   if (error instanceof InvalidInputError && declaration) return dialect.toInvalidResponse(error.problems, declaration);
   if (error instanceof UnreadableBodyError) return dialect.toUnreadableResponse(error.problem);
   if (error instanceof MaxBodyBytesExceededError) return dialect.toTooLargeResponse();
   if (error instanceof BodyTimeoutError) return createRequestTimeoutResponse(usesControlFormat);
   const storeError = toStoreErrorResponse(error, exchange);
-  // The header informs clients that they can retry the request.
-  if (storeError) return { ...storeError, headers: [...storeError.headers, "x-svc-unchanged", "true"] };
+  if (storeError) return addUnchangedHeader(storeError);
   exchange.report(toBugError(error, operation));
   return dialect.toBugResponse(operation ?? "an undeclared path");
 }
+
+const addUnchangedHeader = (response: HttpResponse, isUnchanged = true): HttpResponse =>
+  isUnchanged ? { ...response, headers: [...response.headers, ...unchangedHeader] } : response;
 
 const isDeclaredFailure = ({ failures, service }: Operation, code: FailureCode): boolean =>
   failures.includes(code) || service.failures.includes(code);
 
 /** Nothing was stored: the disk rejected the write, or another state replaced the current one. */
-function toStoreErrorResponse(
-  error: unknown,
-  { dialect, usesControlFormat, reportFinding }: HttpExchange,
-): HttpResponse | undefined {
-  if (error instanceof FileWriteError || error instanceof StoreChangedError)
-    return dialect.toStoreFailedResponse(error.message);
-  if (error instanceof StoreFailedError) return dialect.toStoreFailedResponse();
-  const reason = describeFsError(error);
-  if (reason !== undefined) return dialect.toStoreFailedResponse(`A file of the state cannot be used: ${reason}`);
+function toStoreErrorResponse(error: unknown, exchange: HttpExchange): HttpResponse | undefined {
+  const { dialect, usesControlFormat, reportFinding } = exchange;
+  const fileReason = describeFsError(error);
+  if (error instanceof StoreFailedError || fileReason !== undefined) {
+    const cause = fileReason === undefined ? (error as Error).cause : error;
+    const reason = isFsError(cause) ? formatFsError(cause) : undefined;
+    // The message names the file, which only clients on this machine may know.
+    const message =
+      fileReason !== undefined
+        ? `A file of the state cannot be used: ${fileReason}`
+        : error instanceof FileWriteError || error instanceof StoreChangedError
+          ? error.message
+          : undefined;
+    return dialect.toStoreFailedResponse(isDirectLoopbackRequest(exchange) ? message : undefined, reason);
+  }
   if (!(error instanceof StateReplacedError)) return undefined;
   reportFinding("state-replaced", "the state was replaced while it was in progress; nothing was saved");
   return createStateReplacedResponse(usesControlFormat);

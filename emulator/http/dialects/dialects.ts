@@ -13,8 +13,8 @@ export interface ErrorDialect {
   toInvalidResponse(problems: readonly ValidationProblem[], operation: Operation): HttpResponse;
   toUnreadableResponse(problem: DecodeProblem): HttpResponse;
   toTooLargeResponse(): HttpResponse;
-  /** Nothing was stored. `rejectedFile` names the file if other files can be written. */
-  toStoreFailedResponse(rejectedFile?: string): HttpResponse;
+  /** Nothing was stored. `rejectedFile` names the file if other files can be written. `reason` names no path. */
+  toStoreFailedResponse(rejectedFile?: string, reason?: string): HttpResponse;
   /** The path is undeclared. `nearest` is the operation that the client may have meant. */
   toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
   toMethodNotAllowedResponse(method: string, allowedMethods: readonly string[]): HttpResponse;
@@ -200,7 +200,7 @@ const controlDialect: ErrorDialect = {
       code: "body_too_large",
       message: "The body is larger than the limit of the emulator.",
     }),
-  toStoreFailedResponse: (rejectedFile) => createFailureResponse("control-store-failed", { refused: rejectedFile }),
+  toStoreFailedResponse: (refused, reason) => createFailureResponse("control-store-failed", { refused, reason }),
   toNotFoundResponse: (nearest) =>
     createErrorResponse(true, {
       status: 404,

@@ -4,7 +4,7 @@ import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import type { ForwardResult } from "../../http/outgoing/dispatch.ts";
 import { type ForwardableRequest, omitHeaders } from "../../http/outgoing/forward.ts";
-import { Passthrough } from "../../http/reply.ts";
+import { Passthrough, unchangedHeader } from "../../http/reply.ts";
 import type { BroadcastCall, ForwardCall, RouterCall, SingleClusterCall } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
@@ -45,7 +45,11 @@ export async function forwardToOne(
     return call.fail("cluster-timeout", { cluster: cluster.id });
   }
   if (result.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });
-  return sandboxExternalPage(cluster, result.response);
+  const { status, rawHeaders, body } = result.response;
+  // An emulated cluster that could not store the request responds 503 and reports that nothing was changed.
+  return status === 503 && !cluster.external && rawHeaders.includes(unchangedHeader[0])
+    ? new Passthrough(status, rawHeaders, body, unchangedHeader)
+    : sandboxExternalPage(cluster, result.response);
 }
 
 /** Result of the request to one cluster. */

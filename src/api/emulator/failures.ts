@@ -376,11 +376,11 @@ export const emulatorFailures = defineControlFailures({
     status: 503,
     when: "the state, or a file next to it, cannot be written to disk",
     code: "store_failed",
-    says: ({ refused }: { refused: string | undefined }) =>
-      refused === undefined ? "The emulator cannot write its state." : `${refused}.`,
+    says: ({ refused, reason }: { refused: string | undefined; reason: string | undefined }) =>
+      `${refused ?? `The emulator cannot write its state${reason === undefined ? "" : `: ${reason}`}`}.`,
     hint: ({ refused }: { refused: string | undefined }) =>
       refused === undefined
-        ? "Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically."
+        ? "Nothing was changed. Free space on its disk, or fix the permissions of its files. Its log has the reason. It continues when it can write again."
         : "Nothing was changed. Free disk space or fix the permissions, and try again. `svc emulator ready` shows whether the state can be written.",
   },
   "invalid-state": {

@@ -225,11 +225,14 @@ const credentialHints: Readonly<Record<MissingCredentialsError["needs"], string>
 };
 
 function getServiceHint(error: ServiceError): string | undefined {
-  const { status } = error;
+  const { status, headers } = error;
   if (isOfStorage(error) && (status === 401 || status === 403))
     return "The signed URL has expired or was changed. Run the command again for a new URL.";
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
   if (status === 403) return "The credentials are valid, but have no permission for this request.";
+  // An emulator whose state was replaced during the request sends Retry-After.
+  if (headers["x-svc-unchanged"] !== undefined && headers["retry-after"] === undefined)
+    return "The emulator cannot store its state, and changed nothing. Free space on its disk, or fix the permissions of its files. Its log has the reason.";
   if (status >= 500) return "The service has a problem. Try again later. To print each attempt, use --verbose.";
   if (status === 429) return "Too many requests. Try again later, or use --retries and --max-wait.";
   return undefined;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it, type TestContext } from "node:test";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { mountSmallDisk } from "../../support/files/small-disk.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { getSvcPath } from "../../support/shipped.ts";
@@ -84,6 +85,51 @@ describe("svc emulator start --detach on a full disk", () => {
         `error: The state ${cwd}/.svc/emulator.json cannot be opened: no space is left on the disk (ENOSPC at ${cwd}/.svc/emulator.json.run). ` +
         "Free disk space, or choose a file on another disk with --file.\n",
     });
+  });
+});
+
+describe("change of an emulator whose disk is full", () => {
+  it("fails with the cause and the next step, and without a path for other machines", async (t) => {
+    const disk = await mountDisk(t);
+    if (disk === undefined) return t.skip("no small disk can be mounted here");
+    const { cwd } = disk;
+    const file = join(cwd, "emulator.json");
+    const emulator = await startTestEmulator(t, { file, allowedHosts: ["sandbox.example"], log: () => {} });
+    await disk.fill();
+    const svc = async (line: string) => {
+      const { exit, stdout, stderr } = await runCli(`${line} --retries 0`, { cwd, env: { ...address } });
+      return [exit, stdout, ...stderr.trim().split("\n  ")];
+    };
+    const [{ clientId = "", clientSecret = "" }] = emulator.clusters as [(typeof emulator.clusters)[0]];
+    const address = {
+      SVC_BASE_URL: emulator.routerUrl,
+      SVC_EMULATOR_URL: emulator.controlUrl,
+      SVC_EMULATOR_TOKEN: emulator.token,
+      SVC_CLIENT_ID: clientId,
+      SVC_CLIENT_SECRET: clientSecret,
+    };
+    while ((await svc("emulator clock advance --by PT1H"))[0] === 0);
+    const cause = "no space is left on the disk (ENOSPC)";
+    const remedy = "Free space on its disk, or fix the permissions of its files. Its log has the reason.";
+    const hint = `The emulator cannot store its state, and changed nothing. ${remedy}`;
+    assert.deepEqual(
+      await svc("webhooks create --title x --url http://localhost:9/ --only-for-activities CONTRACT_CREATED"),
+      [75, "", "error: The service cannot write its state (HTTP 503)", hint],
+    );
+    assert.deepEqual(await svc("emulator clock advance --by PT1H"), [
+      75,
+      "",
+      `error: The emulator cannot write its state: ${cause} (HTTP 503)`,
+      `Nothing was changed. ${remedy} It continues when it can write again.`,
+    ]);
+    for (const [headers, isNamed] of [
+      [{}, true],
+      [{ host: "sandbox.example" }, false],
+    ] as const) {
+      const { status, body } = await emulator.control("PUT", "snapshots/one", { headers });
+      const { message } = (body as { error: { message: string } }).error;
+      assert.deepEqual([status, message.includes(cwd)], [503, isNamed], message);
+    }
   });
 });
 

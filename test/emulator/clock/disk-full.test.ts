@@ -43,8 +43,8 @@ const storeFailedResponse = {
   body: {
     error: {
       code: "store_failed",
-      message: "The emulator cannot write its state.",
-      hint: "Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically.",
+      message: "The emulator cannot write its state: no space is left on the disk (ENOSPC).",
+      hint: "Nothing was changed. Free space on its disk, or fix the permissions of its files. Its log has the reason. It continues when it can write again.",
     },
   },
 };

@@ -16,7 +16,7 @@ async function startBillingApp(t: TestContext) {
         headers: { authorization },
       });
       assert.deepEqual(pickStatusAndBody(response), { status: 200, body: {} });
-      const { items } = (await emulator.control("GET", "requests?path=/router/v1/billing/webhook")).body as {
+      const { items } = (await emulator.control("GET", "requests")).body as {
         items: { findings: { code: string; detail: string }[] }[];
       };
       return items.flatMap(({ findings }) => findings).map(({ code, detail }) => `${code}: ${detail}`);

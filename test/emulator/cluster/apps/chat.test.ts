@@ -36,7 +36,7 @@ async function startChatApp(t: TestContext) {
       return (body as { results: { comment: string }[] }).results.map(({ comment }) => comment);
     },
     async findings() {
-      const { items } = (await emulator.control("GET", "requests?path=/router/v1/integrations/*")).body as {
+      const { items } = (await emulator.control("GET", "requests")).body as {
         items: { findings: { code: string; detail: string }[] }[];
       };
       const found = items.flatMap(({ findings }) => findings);

@@ -86,7 +86,7 @@ describe("user with a mapped address", () => {
     assert.deepEqual(await getMapping(emulator), { email_hash: hashEmail(zoe), cluster_id: "us-1" });
     assert.equal((await emulator.router("GET", "/router/v1/cluster_clients/client/wc")).status, 404);
     await assertRejected(emulator, send, exists);
-    const { body } = await emulator.control("GET", "requests?path=/router/v1/trial/signup/complete");
+    const { body } = await emulator.control("GET", "requests");
     const findingCodes = (body as { items: { findings: { code: string }[] }[] }).items
       .flatMap(({ findings }) => findings)
       .filter(({ code }) => code !== "no-cluster-key");
