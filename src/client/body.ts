@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { contentDecoders, parseContentCodings } from "../base/content-codings.ts";
 import { findStringEnd } from "../base/json.ts";
 import { isObject, lookupTable, toFields } from "../base/object.ts";
 import { formatSize } from "../base/quantities.ts";
@@ -10,25 +10,14 @@ import { createSizeLimitError } from "./limits.ts";
 import type { Problem } from "./published.d.ts";
 import type { HttpResponse } from "./request.ts";
 
-const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
-  gzip: () => createGunzip(),
-  "x-gzip": () => createGunzip(),
-  deflate: () => createInflate(),
-  br: () => createBrotliDecompress(),
-});
-
 /**
  * Decodes the content codings of a response (RFC 9110, 8.4). Requests do not accept any coding, but proxies and stored
  * objects use them. A response with an unknown coding stays unchanged.
  */
 export function decodeResponse(response: HttpResponse, method: string, maxBytes: number): HttpResponse {
   const { "content-encoding": encoding = "", "content-length": length, ...headers } = response.headers;
-  const codings = encoding
-    .toLowerCase()
-    .split(",")
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== "" && coding !== "identity");
-  const isKnown = codings.every((coding) => decoders[coding] !== undefined);
+  const codings = parseContentCodings(encoding);
+  const isKnown = codings.every((coding) => contentDecoders[coding] !== undefined);
   if (codings.length === 0 || !isKnown || length === "0" || hasNoBody(response.status) || method === "HEAD")
     return response;
   return { ...response, headers, body: decodeBody(response.body, codings, maxBytes) };
@@ -42,7 +31,7 @@ async function* decodeBody(
   const encodedChunks = body[Symbol.asyncIterator]();
   const first = await encodedChunks.next();
   if (first.done) return;
-  const streams = codings.toReversed().map((coding) => decoders[coding]!());
+  const streams = codings.toReversed().map((coding) => contentDecoders[coding]!());
   const decodedStream = streams.at(-1)!;
   pipeline([Readable.from(prependChunk(first.value, encodedChunks), { objectMode: false }), ...streams]).catch(
     () => {},

@@ -2,11 +2,13 @@ import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { Agent, buildConnector, errors } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
+import { decodeBeginning } from "../../../src/base/content-codings.ts";
 import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
 import { DeadlineList, timedOut, withTimeout } from "../../../src/base/timing.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
+import type { Passthrough } from "../reply.ts";
 import { type ForwardResult, maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
 import {
   type ForbiddenReason,
@@ -116,12 +118,19 @@ function readPostResponse(result: ForwardResult): Promise<PostOutcome> | PostOut
   if (result.kind === "unreachable") return result;
   const { status, body } = result.response;
   // Most responses arrive as a whole.
-  if (body instanceof Uint8Array)
-    return { status, body: Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, maxResponseBodyBytes)) };
-  return readPieces(status, body);
+  if (!(body instanceof Uint8Array)) return readPieces(result.response, body);
+  const bytes = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, maxResponseBodyBytes));
+  return bytes.length === 0 ? { status, body: bytes } : decodeResponse(result.response, bytes);
 }
 
-async function readPieces(status: number, body: AsyncIterable<Uint8Array>): Promise<PostOutcome> {
+/** Requests accept no content coding, but some receivers compress every response. */
+function decodeResponse({ status, rawHeaders }: Passthrough, body: Buffer): Promise<PostOutcome> | PostOutcome {
+  const encoding = rawHeaders.find((_, i) => i % 2 === 1 && rawHeaders[i - 1]!.toLowerCase() === "content-encoding");
+  if (encoding === undefined) return { status, body };
+  return decodeBeginning(body, encoding, maxResponseBodyBytes).then((decoded) => ({ status, body: decoded }));
+}
+
+async function readPieces(response: Passthrough, body: AsyncIterable<Uint8Array>): Promise<PostOutcome> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
@@ -133,7 +142,7 @@ async function readPieces(status: number, body: AsyncIterable<Uint8Array>): Prom
   } catch (error) {
     if (error instanceof DeliveryAbortedError) return { cause: error };
   }
-  return { status, body: Buffer.concat(chunks).subarray(0, maxResponseBodyBytes) };
+  return decodeResponse(response, Buffer.concat(chunks).subarray(0, maxResponseBodyBytes));
 }
 
 /** The parts of an allowed URL, or the reason why it is forbidden. */

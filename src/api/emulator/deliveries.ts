@@ -66,7 +66,11 @@ const WholeDelivery = z.strictObject({
     .string()
     .describe("Body that is signed and sent in each attempt, unless a fault changed it (see attempts)"),
   attempts: z.array(
-    z.strictObject({ ...attempt, url: z.string(), response_body: nullableString.describe("First 64 kB") }),
+    z.strictObject({
+      ...attempt,
+      url: z.string(),
+      response_body: nullableString.describe("First 64 kB, decompressed"),
+    }),
   ),
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startReceiver } from "../../support/receiver.ts";
@@ -18,6 +19,17 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
       await explain(),
       "No deliveries yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened before it was created, the last at 2031-01-02T03:04:05.000Z.",
     );
+  });
+
+  it("shows a compressed response as text", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
+    app.respond((_, response) => response.writeHead(500, { "content-encoding": "gzip" }).end(gzipSync("no coffee")));
+    await svc(create("Zipped", app.url));
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: "PT1S" });
+    const { stdout } = await svc("webhooks why 1");
+    assert.match(stdout, /no coffee/);
   });
 
   it("reports an attempt in progress as due, without suggesting a command", async (t) => {

@@ -5,6 +5,7 @@ import { createServer as createTls } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createServer as createTcp } from "node:net";
 import { describe, it } from "node:test";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { findForbiddenAddressReason, findForbiddenUrlReason } from "../../../emulator/http/outgoing/receiver-rules.ts";
 import { createWebhookSender } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import { showDelivery } from "../../../emulator/webhooks/log.ts";
@@ -198,6 +199,31 @@ describe("delivery attempt", () => {
       ["delivered", 200, 65_536],
     );
   });
+
+  const text = `{"error":"${"no coffee ".repeat(20)}"}`;
+  const bomb = "x".repeat(20_000_000);
+  for (const [name, encoding, body, recorded] of [
+    ["decodes gzip", "gzip", gzipSync(text), text],
+    ["decodes the name of an old coding", "X-GZIP", gzipSync(text), text],
+    ["decodes deflate", "deflate", deflateSync(text), text],
+    ["decodes brotli", "br", brotliCompressSync(text), text],
+    ["decodes the first 64 kB of a bomb", "gzip", gzipSync(bomb), bomb.slice(0, 65_536)],
+    ["decodes the beginning of a damaged body", "gzip", gzipSync(text).subarray(0, -6), text],
+    ["names a coding that it cannot decode", "zstd", Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), "(compressed: zstd)"],
+    ["names several codings", "gzip, gzip", gzipSync(gzipSync(bomb)), "(compressed: gzip, gzip)"],
+    ["names the coding of bytes that do not have it", "gzip", Buffer.from("plain"), "(compressed: gzip)"],
+  ] as const) {
+    it(`${name} in a compressed response`, async (t) => {
+      const { subscribe, happen, runner, store } = await createDeliveryFixture(t);
+      const sink = await startReceiver(t);
+      sink.respond((_, response) => response.writeHead(500, { "content-encoding": encoding }).end(body));
+      await subscribe(sink.url);
+      await happen("CONTRACT_CREATED");
+      await runner.waitUntilIdle();
+      const details = await store.read((view) => showDelivery(view, 1));
+      assert.equal(details?.attempts[0]?.response_body, recorded);
+    });
+  }
 
   it("skips a disallowed host without counting a failure", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);

@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { WallClock } from "../../../../base/clock.ts";
+import { decodeBeginning } from "../../../../base/content-codings.ts";
 import { timedOut, withTimeout } from "../../../../base/timing.ts";
 
 /** One raw HTTP request. Header names are sent exactly as given. */
@@ -59,7 +60,7 @@ export async function sendDelivery(
   { url, wall, signal, timeoutMs }: SenderOptions,
 ): Promise<ReceiverResponse> {
   const startedAt = wall.monotonicNow();
-  const received: ReceivedResponse = { status: undefined, chunks: [], size: 0 };
+  const received: ReceivedResponse = { status: undefined, encoding: undefined, chunks: [], size: 0 };
   let error: ReceiverError | undefined;
   try {
     const request = openRequest(url, delivery);
@@ -71,13 +72,16 @@ export async function sendDelivery(
   } catch (cause) {
     error = { code: "malformed", message: (cause as Error).message };
   }
-  const body = Buffer.concat(received.chunks).subarray(0, maxShownBytes).toString("utf8");
-  return { status: received.status, error, durationMs: wall.monotonicNow() - startedAt, body };
+  const bytes = Buffer.concat(received.chunks).subarray(0, maxShownBytes);
+  const durationMs = wall.monotonicNow() - startedAt;
+  const body = await decodeBeginning(bytes, received.encoding, maxShownBytes);
+  return { status: received.status, error, durationMs, body: body.toString("utf8") };
 }
 
 /** The part of a response that has arrived. */
 interface ReceivedResponse {
   status: number | undefined;
+  encoding: string | undefined;
   readonly chunks: Buffer[];
   size: number;
 }
@@ -88,6 +92,7 @@ const exchange = (request: ClientRequest, delivery: RawDelivery, received: Recei
     const fail = (code: ReceiverError["code"], message: string) => resolve({ code, message });
     request.on("response", (response) => {
       received.status = response.statusCode;
+      received.encoding = response.headers["content-encoding"];
       response.on("data", (bytes: Buffer) => {
         if (received.size < maxShownBytes) received.chunks.push(bytes);
         received.size += bytes.length;
