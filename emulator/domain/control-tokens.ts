@@ -72,24 +72,26 @@ export class ControlTokens {
     return rows.map((row) => ({ ...row, last_used_at: this.#lastUses.get(row.hash) ?? row.last_used_at }));
   }
 
-  /** Returns the secret, which cannot be read again, or undefined if the name is taken. `store` is the caller's. */
+  /**
+   * Returns the secret, which cannot be read again, or undefined if the name is taken. `store` is the caller's. The
+   * workspace is found in the transaction, because it can be removed meanwhile.
+   */
   create(
     store: Store,
     name: string,
     role: ControlRole,
-    workspace?: Pick<Workspace, "id" | "name">,
-  ): Promise<string | undefined> {
+    findWorkspace?: (view: View) => Promise<Workspace>,
+  ): Promise<(Pick<ControlToken, "workspace"> & { readonly token: string }) | undefined> {
     return this.#changeMutex.runExclusive(async () => {
       // The token does not use the IDs of --deterministic, because clients can compute these IDs.
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashToken(token), created_at: this.#wall.now(), last_used_at: null };
-      const workspaceFields = workspace && { workspace_id: workspace.id, workspace: workspace.name };
-      const isCreated = await store.transaction("tokens.create", async (tx) => {
-        if (name === localToken || (await tx.get(controlTokens, name))) return false;
-        tx.put(controlTokens, { ...row, ...workspaceFields });
-        return true;
+      return store.transaction("tokens.create", async (tx) => {
+        const workspace = await findWorkspace?.(tx);
+        if (name === localToken || (await tx.get(controlTokens, name))) return undefined;
+        tx.put(controlTokens, { ...row, ...(workspace && { workspace_id: workspace.id, workspace: workspace.name }) });
+        return { token, ...(workspace && { workspace: workspace.name }) };
       });
-      return isCreated ? token : undefined;
     });
   }
 
@@ -106,13 +108,23 @@ export class ControlTokens {
     });
   }
 
-  /** Copies the tokens to the next state and replaces the current state. No token changes in between. */
+  /**
+   * Copies the tokens to the next state and replaces the current state. No token changes in between. Tokens of a
+   * workspace that the next state lacks end, because a later workspace can have its ID and its name.
+   */
   carryOver<T>(nextStore: Store, takeOver: () => Promise<T>): Promise<T> {
     return this.#changeMutex.runExclusive(async () => {
-      const rows = await this.#store.read((view) => view.list(controlTokens));
+      const [rows, clients] = await this.#store.read(async (view) => {
+        const rows = await view.list(controlTokens);
+        return [rows, await Promise.all(rows.map((row) => findClientId(view, row)))] as const;
+      });
       await nextStore.transaction("tokens.carry", async (tx) => {
         await deleteControlTokens(tx);
-        for (const row of rows) tx.put(controlTokens, row);
+        for (const [i, row] of rows.entries()) {
+          const client = await findClientId(tx, row);
+          if (row.workspace_id === undefined || (client !== undefined && client === clients[i]))
+            tx.put(controlTokens, row);
+        }
       });
       return takeOver();
     });
@@ -133,9 +145,14 @@ export class ControlTokens {
   }
 }
 
-async function belongsToWorkspace(view: View, { workspace_id, workspace }: ControlToken): Promise<boolean> {
-  return workspace_id === undefined || (await view.get(workspaces, workspace_id))?.name === workspace;
+/** Returns the client ID of the token's workspace, which no other workspace has. Undefined if there is none. */
+async function findClientId(view: View, { workspace_id, workspace }: ControlToken): Promise<string | undefined> {
+  const row = workspace_id === undefined ? undefined : await view.get(workspaces, workspace_id);
+  return row?.name === workspace ? row?.client_id : undefined;
 }
+
+const belongsToWorkspace = async (view: View, token: ControlToken): Promise<boolean> =>
+  token.workspace_id === undefined || (await findClientId(view, token)) !== undefined;
 
 interface TokenStore extends Pick<View, "list"> {
   delete(collection: typeof controlTokens, key: string): void;

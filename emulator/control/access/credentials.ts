@@ -9,7 +9,7 @@ import { type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { addHeartbeats } from "../../http/event-stream.ts";
 import type { Authenticators } from "../../http/handler.ts";
 import { type EventFrames, reply } from "../../http/reply.ts";
-import type { Store } from "../../store/port.ts";
+import type { View } from "../../store/port.ts";
 import { type ConsoleSessions, type ControlCaller, type ControlTokenInfo, getCookieName } from "../console/sessions.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 
@@ -145,11 +145,11 @@ async function* yieldUntil<T>(items: AsyncIterable<T>, release: () => void): Asy
 
 /** Finds a workspace by its ID, or by its name, which is unique and case-insensitive. */
 async function findWorkspaceByName(
-  store: Store,
+  view: View,
   idOrName: string,
   fail: Fail<"no-such-workspace-name">,
 ): Promise<Workspace> {
-  const allWorkspaces = await store.read((view) => view.list(workspaces));
+  const allWorkspaces = await view.list(workspaces);
   const workspace = allWorkspaces.find(
     ({ id, name }) => String(id) === idOrName || name.toLowerCase() === idOrName.toLowerCase(),
   );
@@ -158,14 +158,10 @@ async function findWorkspaceByName(
 
 export const tokenHandlers = {
   "tokens.create": async ({ params: { name }, body: { role, workspace: workspaceName } }, { tokens, store, fail }) => {
-    const boundWorkspace =
-      workspaceName === undefined ? undefined : await findWorkspaceByName(store, workspaceName, fail);
-    const token = (await tokens.create(store, name, role, boundWorkspace)) ?? fail("token-name-taken", { name });
-    return reply(
-      201,
-      { name, role, token, ...(boundWorkspace && { workspace: boundWorkspace.name }) },
-      { "cache-control": "no-store" },
-    );
+    const findWorkspace =
+      workspaceName === undefined ? undefined : (view: View) => findWorkspaceByName(view, workspaceName, fail);
+    const created = (await tokens.create(store, name, role, findWorkspace)) ?? fail("token-name-taken", { name });
+    return reply(201, { name, role, ...created }, { "cache-control": "no-store" });
   },
 
   "tokens.list": async (_, { tokens }) =>

@@ -268,6 +268,46 @@ describe("workspace token", () => {
     );
   });
 
+  it("ends for good when the state is replaced by one without its workspace", async (t) => {
+    for (const options of [{}, { deterministic: true }]) {
+      const emulator = await startTestEmulator(t, options);
+      const [, second] = (await listWorkspaces(emulator)) as [Workspace, Workspace];
+      await emulator.control("PUT", "snapshots/early");
+      const createTeam = () => emulator.control("POST", "workspaces", { body: { name: "Team A" } });
+      await createTeam();
+      await emulator.control("PUT", "snapshots/late");
+      const send = await createTokenSender(emulator, { role: "operate", workspace: "Team A" });
+      const remaining = await createTokenSender(emulator, { role: "read", workspace: second.name });
+      const restore = (name: string) => emulator.control("POST", `snapshots/${name}/restore`);
+      const listNames = async () =>
+        ((await emulator.control("GET", "tokens")).body as { name: string }[]).map(({ name }) => name);
+      const getStatus = async () => (await send("GET", "contracts")).status;
+
+      assert.equal((await restore("late")).status, 200);
+      assert.deepEqual([await getStatus(), await listNames()], [200, ["operate-bound", "read-bound"]]);
+      assert.equal((await restore("early")).status, 200);
+      assert.deepEqual([await getStatus(), await listNames()], [401, ["read-bound"]]);
+      assert.equal((await createTeam()).status, 201);
+      assert.deepEqual([await getStatus(), (await remaining("GET", "contracts")).status], [401, 200]);
+      assert.equal((await restore("late")).status, 200);
+      assert.equal(await getStatus(), 401);
+      await emulator.control("POST", "reset");
+      assert.deepEqual([await listNames(), (await remaining("GET", "contracts")).status], [["read-bound"], 200]);
+    }
+  });
+
+  it("is not bound to another workspace of an imported state", async (t) => {
+    const [emulator, other] = [await startTestEmulator(t), await startTestEmulator(t)];
+    for (const { control } of [emulator, other]) await control("POST", "workspaces", { body: { name: "Team A" } });
+    const send = await createTokenSender(emulator, { role: "read", workspace: "Team A" });
+    const body = (await other.control("GET", "state")).body;
+    assert.equal((await emulator.control("PUT", "state", { body })).status, 200);
+    assert.deepEqual(
+      [(await send("GET", "contracts")).status, (await emulator.control("GET", "tokens")).body],
+      [401, []],
+    );
+  });
+
   it("is deleted together with its workspace", async (t) => {
     const emulator = await startTestEmulator(t);
     const team = (await emulator.control("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
