@@ -58,7 +58,7 @@ export async function readResponse(
   const { status, headers } = response;
   const isCatchAll = Array.isArray(operation.method);
   if (isFromCatchAll(headers) && routedServices.has(operation.service.name) && !isCatchAll) {
-    await readBodyText(response.body);
+    await readBytes(response.body);
     throw new MisroutedRequestError(
       `${request.method} ${new URL(request.url).pathname}`,
       `${request.method} ${operation.path}`,
@@ -68,9 +68,11 @@ export async function readResponse(
   const declaredBody =
     status >= 400 && headers["content-length"] === "0" ? undefined : findDeclaredBody(operation, status);
   if (declaredBody === undefined) {
-    // Sign-ins and proxies respond with a page or redirect to one.
-    if (status < 400 && isPage(response)) throw createUnexpectedError(formatExpectedStatuses(operation), response);
-    throw createServiceError(operation.id, request, response, await readBodyText(response.body), repeatable);
+    // Sign-ins and proxies respond with a page.
+    if (status < 400 && isPage(response) && headers.location === undefined)
+      throw createUnexpectedError(formatExpectedStatuses(operation), response);
+    const { text } = await readText(response);
+    throw createServiceError(operation.id, request, response, text, repeatable);
   }
   const { drift, ...result } = await readDeclaredBody(declaredBody, request.method, response, readOptions);
   const ofStatus =
@@ -91,8 +93,14 @@ export function createServiceError(
   const body = parseBody(text);
   const outcomeUnknown = !repeatable && isOutcomeUnknown(status, headers);
   const path = formatRequestPath(request);
-  const problem = parseProblem(status, body);
+  const problem = parseRedirect(request, status, headers) ?? parseProblem(status, body);
   return new ServiceError({ operation, method: request.method, path, status, problem, body, headers, outcomeUnknown });
+}
+
+/** Redirects are not followed, because credentials are for the configured address. */
+function parseRedirect({ url }: HttpRequest, status: number, { location }: HttpResponse["headers"]) {
+  if (status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
+  return parseProblem(status, { detail: `The service redirects to ${redactUrl(new URL(location, url).href)}` });
 }
 
 /** Returns the requested path without its secrets. */
@@ -153,11 +161,13 @@ async function readDeclaredBody(
   const isStream = parseMediaType(response.headers["content-type"] ?? "") === "text/event-stream";
   if (declaredBody.kind === "events" && isStream) return createResult(parseServerSentEvents(response.body, onMissed));
 
-  const text = await readBodyText(response.body);
+  const { text, drift: textDrift } = await readText(response);
   switch (declaredBody.kind) {
     case "json": {
       if (text.trim() === "") return createNonJsonResult("an empty body");
       const value = parseResponseJson(response, text);
+      // Replaced characters could be used as data. A write may have succeeded.
+      if (textDrift.length > 0 && method === "GET") throw createUnexpectedError("JSON", response, ...textDrift);
       if (value === undefined) {
         // Sign-in pages of networks respond 200. A read has no value then; a write may have succeeded.
         if (isPage(response)) throw createUnexpectedError("JSON", response);
@@ -165,7 +175,9 @@ async function readDeclaredBody(
         return createNonJsonResult("text", text);
       }
       const output = restoreNumbers(text, value);
-      return declaredBody.schema ? { value: output, ...compareBody(declaredBody.schema, value) } : createResult(output);
+      if (!declaredBody.schema) return createResult(output, textDrift);
+      const { drift, shapeProblem } = compareBody(declaredBody.schema, value);
+      return { value: output, drift: [...textDrift, ...drift], shapeProblem };
     }
     case "empty":
       if (text.trim() === "") return createResult(undefined);
@@ -173,10 +185,10 @@ async function readDeclaredBody(
       if (isMarkup(text) || isPage(response)) throw createUnexpectedError("nothing", response, "HTML");
       return createResult(parseAsText(text), ["a body instead of none"]);
     case "html":
-      return createResult(text);
+      return createResult(text, textDrift);
     case "redirect":
     case "passthrough":
-      return createResult(response.headers.location ?? (text === "" ? undefined : parseAsText(text)));
+      return createResult(response.headers.location ?? (text === "" ? undefined : parseAsText(text)), textDrift);
     case "events": {
       const events = text === "" ? [] : [parseBody(text)];
       return createResult(Readable.from(events), ["a single response instead of a stream of events"]);
@@ -217,10 +229,34 @@ function compareBody(schema: z.ZodType, value: unknown): Pick<ApiResponse, "drif
   return { drift, shapeProblem: getFirstShapeProblem(issues, value) };
 }
 
-export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
+export async function readBytes(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
+}
+
+export const readBodyText = async (body: AsyncIterable<Uint8Array>): Promise<string> => String(await readBytes(body));
+
+/** Reads a body in its charset. Bytes that are invalid in it are replaced by U+FFFD, which `drift` reports. */
+async function readText({ headers, body }: HttpResponse): Promise<{ text: string; drift: readonly string[] }> {
+  const bytes = await readBytes(body);
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers["content-type"] ?? "")?.[1];
+  const encoding = findEncoding(charset);
+  const decode = (fatal: boolean) => new TextDecoder(encoding, { fatal }).decode(bytes);
+  try {
+    return { text: decode(true), drift: [] };
+  } catch {
+    return { text: decode(false), drift: [`text that is not ${encoding.toUpperCase()}`] };
+  }
+}
+
+/** Unknown charsets are read as UTF-8, the charset of JSON (RFC 8259, 8.1). */
+function findEncoding(charset = "utf-8"): string {
+  try {
+    return new TextDecoder(charset).encoding;
+  } catch {
+    return "utf-8";
+  }
 }
 
 function parseBody(text: string): unknown {

@@ -39,8 +39,8 @@ async function* streamPieces(...texts: (string | Uint8Array)[]) {
 const readBody = (
   response: ResponseBody,
   status: number,
-  body: string,
-  headers = {},
+  body: string | Uint8Array,
+  headers: Record<string, string> = {},
   service?: Operation["service"],
   method: "GET" | "POST" | "DELETE" = "GET",
 ) =>
@@ -225,9 +225,52 @@ describe("response validation", () => {
       assert.rejects(readBody(response, status, "<html>", page), { name: "InvalidResponseError", status, message }));
   }
 
+  it("names the target of a redirect without its secrets", async () => {
+    const location = "https://svc.example/things?secret=1&page=2";
+    for (const headers of [{ location }, { location, ...page }]) {
+      await assert.rejects(readBody(json(Thing), 301, "<html>", headers), {
+        name: "ServiceError",
+        status: 301,
+        message:
+          "things.show: 301 The service redirects to https://svc.example/things?secret=[redacted]&page=2 (GET /things)",
+      });
+    }
+    await assert.rejects(readBody(json(Thing), 308, "", { location: "/moved" }, undefined, "POST"), {
+      message: "things.show: 308 The service redirects to http://svc.example/moved (POST /things)",
+    });
+  });
+
   it("accepts an HTML page as an uploaded file", async () => {
     const { value } = await readBody(bytes("application/octet-stream"), 200, "<html>", page);
     assert.equal(await readBodyText(value as AsyncIterable<Uint8Array>), "<html>");
+  });
+});
+
+describe("charset of a response", () => {
+  const text = '{"id":7,"owner":{"name":"José"}}';
+  const value = { id: 7, owner: { name: "José" } };
+  const accepted: [string, Uint8Array, string][] = [
+    ["a byte order mark", Buffer.from(`\ufeff${text}`), "application/json"],
+    ["UTF-16", Buffer.from(`\ufeff${text}`, "utf16le"), "application/json; charset=utf-16"],
+    ["ISO 8859-1", Buffer.from(text, "latin1"), 'application/json; Charset="ISO-8859-1"'],
+    ["a charset without a name", Buffer.from(text), "application/json; charset=unheard-of"],
+  ];
+  for (const [label, body, type] of accepted) {
+    it(`is honored: ${label}`, async () => {
+      const response = await readBody(json(Thing), 200, body, { "content-type": type });
+      assert.deepEqual([response.value, response.drift], [value, []]);
+    });
+  }
+
+  it("is an error for a read and drift for a write if the bytes are invalid in it", async () => {
+    const body = Buffer.from(text, "latin1");
+    await assert.rejects(readBody(json(Thing), 200, body), {
+      name: "InvalidResponseError",
+      message: "Expected JSON, but the service responded 200 with text that is not UTF-8.",
+    });
+    const written = await readBody(json(Thing), 200, body, {}, undefined, "POST");
+    assert.deepEqual(written.drift, ["text that is not UTF-8"]);
+    assert.deepEqual((await readBody(passthrough(), 200, body)).drift, ["text that is not UTF-8"]);
   });
 });
 

@@ -4,7 +4,7 @@ import { forwardAnything } from "../../api/router/proxied.ts";
 import { trimTrailing } from "../../base/text.ts";
 import type { BaseUrls } from "../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../client/request.ts";
-import { createServiceError, formatRequestPath, isFromCatchAll, readBodyText } from "../../client/response.ts";
+import { createServiceError, formatRequestPath, isFromCatchAll, readBytes } from "../../client/response.ts";
 import { createSwitch, createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../parse/body.ts";
@@ -86,9 +86,11 @@ const api = defineCommand({
         );
       return undefined;
     }
-    const text = await readBodyText(response.body);
+    const bytes = await readBytes(response.body);
+    const text = bytes.toString();
     if (!context.globals.json) {
-      await context.output.printContent([Buffer.from(text.endsWith("\n") || text === "" ? text : `${text}\n`)], true);
+      const lineEnd = text.endsWith("\n") || text === "" ? "" : "\n";
+      await context.output.printContent([bytes, Buffer.from(lineEnd)], true);
     }
     throw createServiceError(forwardAnything.id, request, response, text);
   },

@@ -15,7 +15,7 @@ import {
 import { formatFsError, isFsError } from "../../files/disk.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "./failure.ts";
 import type { SignalName } from "./host.ts";
-import { formatServiceError, getRemedy } from "./service-message.ts";
+import { formatServiceError, getRemedy, isOfOtherServer } from "./service-message.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
 /** Meaning of each exit code (DECISIONS.md, L10). */
@@ -143,8 +143,7 @@ function classifyError(error: unknown): Classification {
     return ["failed", "misrouted", error.message, { hint }];
   }
   if (error instanceof InvalidResponseError) {
-    const hint = "Check that the base URL belongs to the service, not to a web page or a proxy.";
-    return ["failed", "unreadable_response", error.message, { hint }];
+    return ["failed", "unreadable_response", error.message, { hint: otherServerHint }];
   }
   if (isFsError(error)) {
     const { syscall = "use", path = "a file" } = error;
@@ -178,6 +177,8 @@ const pollHints = lookupTable<string>({
   authorization_pending: "The user code is not approved yet. Poll again after the interval.",
   slow_down: "The user code is not approved yet. Increase the interval by 5 s.",
 });
+
+const otherServerHint = "Check that the base URL belongs to the service, not to a web page or a proxy.";
 
 const unknownOutcomeHint = "The request may have taken effect. Check before you retry.";
 
@@ -229,6 +230,8 @@ function getServiceHint(error: ServiceError): string | undefined {
   if (isOfStorage(error) && (status === 401 || status === 403))
     return "The signed URL has expired or was changed. Run the command again for a new URL.";
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
+  if (status < 400) return "Redirects are not followed. If the service has moved, change the base URL.";
+  if (status < 500 && isOfOtherServer(error)) return `The response is not JSON. ${otherServerHint}`;
   if (status === 403) return "The credentials are valid, but have no permission for this request.";
   // An emulator whose state was replaced during the request sends Retry-After.
   if (headers["x-svc-unchanged"] !== undefined && headers["retry-after"] === undefined)

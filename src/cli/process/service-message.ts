@@ -91,14 +91,26 @@ function describeForbiddenMove(message: string, resource: NamedResource): string
   return `Cannot ${verb.replace("…", id)}${suffix}: status is ${status}${expectedNote}`;
 }
 
+/** Whether the response is a page or another text, so that it may come from a proxy or another server. */
+export const isOfOtherServer = ({ body, problem }: ServiceError): boolean =>
+  typeof body === "string" && body.trim() !== "" && isStatus.test(problem.message);
+
 /** If the message has no subject, the path provides it. The status follows instead of a full stop. */
-function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
+function describeProblem(error: ServiceError): string {
+  const {
+    method,
+    path,
+    status,
+    problem: { message, fields },
+  } = error;
   const resource = findNamedResource(path);
   const resourceName =
     resource && `${resource.noun} ${resource.id.length > maxIdLength ? `${resource.id.slice(0, 12)}…` : resource.id}`;
   if (fields.length > 1) return "The request is invalid";
   if (status === 404 && (isNotFound.test(message) || isStatus.test(message)))
-    return resourceName === undefined ? `Not found: ${method} ${path}` : `${resourceName} not found`;
+    return resourceName === undefined || isOfOtherServer(error)
+      ? `Not found: ${method} ${path}`
+      : `${resourceName} not found`;
   if (isStatus.test(message)) return status >= 500 ? "The service failed" : "The service rejected the request";
   const move = resource && describeForbiddenMove(message, resource);
   if (move !== undefined) return move;

@@ -4,12 +4,13 @@ import type { CommandDeclaration, CommandSpec } from "../../derive/command-spec.
 import { loadDeclarations } from "../command-tree/tree.ts";
 import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
 import { PartialFailureError } from "../process/failure.ts";
+import { isOfOtherServer } from "../process/service-message.ts";
 
 const hiddenHint = "The object may not exist, may belong to another workspace, or may be hidden from this user.";
 
 /** Adds the command that lists existing objects to an error about a missing one. Returns other errors unchanged. */
 export async function suggestExistingNames(error: unknown, declaration: DeclaredCommand, input: CommandInput) {
-  if (!(error instanceof ServiceError) || error.problem.hint !== undefined) return error;
+  if (!(error instanceof ServiceError) || error.problem.hint !== undefined || isOfOtherServer(error)) return error;
   const spec = "operation" in declaration ? declaration : declaration.spec;
   const isHidden = error.status === 403 && spec?.hidesMissing === true;
   if (error.status !== 404 && !isHidden) return error;

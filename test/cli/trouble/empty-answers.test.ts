@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,6 +7,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { getProgramPath } from "../../support/program.ts";
 
 const fileId = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
 
@@ -24,6 +26,7 @@ async function startUploadService(t: TestContext, respond: (response: ServerResp
   const env = { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b", SVC_CONFIG_DIR: cwd };
   await writeFile(join(cwd, "good.pdf"), "good");
   return {
+    env,
     svc: (argv: string) => runCli(argv, { cwd, env }),
     readStored: () => readFile(join(cwd, "good.pdf"), "utf8"),
   };
@@ -108,4 +111,39 @@ describe("incomplete download", () => {
     );
     assert.deepEqual([(await svc(`files download ${fileId} -o good.pdf --quiet`)).exit, await readStored()], [0, ""]);
   });
+});
+
+describe("response of another server than the service", () => {
+  for (const [status, message] of [
+    [404, "Not found: GET /api/v2.1/public/contracts/T-1/status"],
+    [403, "The service rejected the request"],
+  ] as const) {
+    it(`a page with status ${status} says nothing about contracts or permissions`, async (t) => {
+      const { svc } = await startUploadService(t, (response) =>
+        response.writeHead(status, { "content-type": "text/html" }).end("<html>nginx</html>"),
+      );
+      const { exit, stderr } = await svc("contracts status T-1");
+      const pageHint = `  The response is not JSON. ${hint.trim()}\n`;
+      assert.deepEqual([exit, stderr], [status === 404 ? 5 : 4, `error: ${message} (HTTP ${status})\n${pageHint}`]);
+    });
+  }
+
+  it("a redirect is reported with its target and not followed", async (t) => {
+    const { svc } = await startUploadService(t, (response) =>
+      response.writeHead(301, { location: "https://api.example/api", "content-type": "text/html" }).end("<html>"),
+    );
+    for (const line of ["contracts status T-1", "contracts send T-1"]) {
+      const { exit, stdout, stderr } = await svc(line);
+      const message = "error: The service redirects to https://api.example/api (HTTP 301)";
+      const movedHint = "  Redirects are not followed. If the service has moved, change the base URL.";
+      assert.deepEqual([exit, stdout, stderr], [1, "", `${message}\n${movedHint}\n`]);
+    }
+  });
+});
+
+it("svc api prints the bytes of an error response unchanged", async (t) => {
+  const bytes = Buffer.from('{"detail":"Añejo"}\n', "latin1");
+  const { env } = await startUploadService(t, (response) => response.writeHead(400).end(bytes));
+  const child = spawn(process.execPath, [getProgramPath("svc"), "api", "GET", "/anything"], { env });
+  assert.deepEqual(Buffer.concat(await child.stdout.toArray()), bytes);
 });
