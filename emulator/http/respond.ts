@@ -42,7 +42,8 @@ export function sendResponse(reply: FastifyReply, httpResponse: HttpResponse): v
   const response = exchange?.fault?.truncated ? truncateResponse(corsResponse) : corsResponse;
   const { status, body, failure } = response;
   reply.response = response;
-  reply.code(status);
+  // Fastify rejects a status above 599, which other servers send.
+  reply.raw.statusCode = status;
   if (body === undefined || isComplete(body)) {
     reply.send(status === 304 ? undefined : body);
     exchange?.end(status, failure);

@@ -63,6 +63,7 @@ const oddResponses: Readonly<Record<string, readonly [pieces: readonly string[],
     {},
     "no",
   ],
+  "a status above 599": [[`${formatHead("HTTP/1.1 999 Denied", "Content-Length: 2")}no`], 999, {}, "no"],
   "early hints": [
     [formatHead("HTTP/1.1 103 Early Hints", "Link: </a>"), `${formatHead("HTTP/1.1 200 OK", "Content-Length: 2")}ok`],
     200,
