@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { contentDecoders, parseContentCodings } from "../base/content-codings.ts";
 import { findStringEnd } from "../base/json.ts";
-import { isObject, lookupTable, toFields } from "../base/object.ts";
+import { isObject, toFields } from "../base/object.ts";
 import { formatSize } from "../base/quantities.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
 import { InvalidResponseError } from "./errors.ts";
