@@ -25,7 +25,7 @@ import {
 } from "./process/exit.ts";
 import { CommandFailedError, PartialFailureError, UsageError } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
-import { ShutdownController } from "./process/shutdown-controller.ts";
+import { createShutdownController, type ShutdownController } from "./process/shutdown-controller.ts";
 
 export { createProcessHost } from "./process/process-host.ts";
 
@@ -45,7 +45,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
   if (rest?.length === 0) return 0;
 
-  const shutdown = new ShutdownController(host);
+  const shutdown = createShutdownController(host);
   let isOutputClosed = false;
   let outputError: NodeJS.ErrnoException | undefined;
   const onOutputError = (error: NodeJS.ErrnoException) => {

@@ -67,12 +67,10 @@ export const createForeignFileError = (path: string, flag: string): UsageError =
 async function getIdentity({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
   const { fd } = stdin as { readonly fd?: number };
   if (path === "-" && fd === undefined) return undefined;
-  const stats = await (path === "-"
-    ? promisify(fstat)(fd!, { bigint: true })
-    : stat(resolve(cwd, path), { bigint: true })
-  )
-    // A file that cannot be inspected is not an input.
-    .catch(() => undefined);
+  const inspection =
+    path === "-" ? promisify(fstat)(fd!, { bigint: true }) : stat(resolve(cwd, path), { bigint: true });
+  // A file that cannot be inspected is not an input.
+  const stats = await inspection.catch(() => undefined);
   return stats && `${stats.dev}:${stats.ino}`;
 }
 

@@ -92,35 +92,30 @@ function parseFieldNames(text: string): readonly string[] {
   return names;
 }
 
-/** Parses `30s`, `2h35m` or `PT2H35M` as milliseconds. Throws a usage error otherwise. */
-export function parseDurationFlag(text: string, flag: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw new UsageError(`${flag} must be a duration (30s, PT2H35M), got "${text}"`);
-  return ms;
-}
+/** Creates a parser of a value that throws a usage error if the value is not what is expected. */
+const createFlagParser =
+  (parse: (text: string) => number | undefined, expected: string) =>
+  (text: string, flag: string): number => {
+    const value = parse(text);
+    if (value !== undefined && !Number.isNaN(value)) return value;
+    throw new UsageError(`${flag} must be ${expected}, got "${text}"`);
+  };
 
-/** Parses an ISO time as milliseconds. Throws a usage error otherwise. */
-export function parseTimeFlag(text: string, flag: string): number {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new UsageError(`${flag} must be a time (2031-01-02T03:04:05Z), got "${text}"`);
-  return ms;
-}
+/** Parses `30s`, `2h35m` or `PT2H35M` as milliseconds. */
+export const parseDurationFlag = createFlagParser(parseDuration, "a duration (30s, PT2H35M)");
 
-const isLocal = (address: string): boolean => /^(localhost|127\.)/.test(address);
+/** Parses an ISO time as milliseconds. */
+export const parseTimeFlag = createFlagParser(Date.parse, "a time (2031-01-02T03:04:05Z)");
 
-/** Parses `500MB` or `2GiB` as bytes. Throws a usage error otherwise. */
-export function parseSizeFlag(text: string, flag: string): number {
-  const bytes = parseSize(text);
-  if (bytes === undefined) throw new UsageError(`${flag} must be a size (500MB, 2GiB), got "${text}"`);
-  return bytes;
-}
+/** Parses `500MB` or `2GiB` as bytes. */
+export const parseSizeFlag = createFlagParser(parseSize, "a size (500MB, 2GiB)");
 
 /** Parses an http or https URL without a trailing slash. Throws a usage error otherwise. */
 export function parseUrlFlag(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
     const isHostOnly = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
-    const hint = isHostOnly ? `Did you mean http${isLocal(text) ? "" : "s"}://${text}?` : undefined;
+    const hint = isHostOnly ? `Did you mean http${/^(localhost|127\.)/.test(text) ? "" : "s"}://${text}?` : undefined;
     throw new UsageError(`${name} must be a URL (https://api.example.com), got "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
@@ -131,9 +126,7 @@ export function parseUrlFlag(text: string, name: string): string {
 export function parseBaseUrlFlag(text: string, name: string): string {
   const url = parseUrlFlag(text, name);
   const invalidCharacter = /[?#\s]/.exec(text)?.[0];
-  if (invalidCharacter !== undefined) {
-    const invalidPart = invalidCharacter === "?" ? "a query" : invalidCharacter === "#" ? "a fragment" : "blanks";
-    throw new UsageError(`${name} must be a URL without ${invalidPart}, got "${text}"`);
-  }
-  return url;
+  if (invalidCharacter === undefined) return url;
+  const invalidPart = invalidCharacter === "?" ? "a query" : invalidCharacter === "#" ? "a fragment" : "blanks";
+  throw new UsageError(`${name} must be a URL without ${invalidPart}, got "${text}"`);
 }

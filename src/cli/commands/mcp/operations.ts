@@ -1,3 +1,4 @@
+import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { UsageError } from "../../process/failure.ts";
 
 /** Fields of `svc help --json` that the tools use. */
@@ -6,12 +7,7 @@ export interface ListedCommand {
   readonly summary: string;
   readonly description?: string;
   readonly positionals: readonly { readonly name: string; readonly optional?: boolean }[];
-  readonly flags: readonly {
-    readonly flag: string;
-    readonly type: string;
-    readonly in?: string;
-    readonly isBase64?: boolean;
-  }[];
+  readonly flags: readonly (Pick<FlagSpec, "flag" | "type" | "isBase64"> & { readonly in?: string })[];
   readonly operation?: string;
   readonly method?: string;
   readonly path?: string;
@@ -20,8 +16,6 @@ export interface ListedCommand {
   readonly confirm?: string;
 }
 
-type ListedCommands = readonly ListedCommand[];
-
 /** Groups that sign users in or act for connected apps. Agents cannot use them. */
 const userOnlyGroups = ["auth", "oidc", "trial", "invites", "chat-a", "chat-b", "crm-a", "crm-b"];
 
@@ -29,7 +23,7 @@ const userOnlyGroups = ["auth", "oidc", "trial", "invites", "chat-a", "chat-b", 
 const withheldOperations = ["state.export", "clusters.inbox", "emails.blackhole"];
 
 /** Finds a command by a name such as `contracts status` or `contracts.status`. Throws UsageError if there is none. */
-export function findCommand(commands: ListedCommands, name: string): ListedCommand {
+export function findCommand(commands: readonly ListedCommand[], name: string): ListedCommand {
   const normalizedName = name.trim().replace(/^svc /, "");
   const match =
     commands.find(({ command }) => command === normalizedName) ??
@@ -40,7 +34,7 @@ export function findCommand(commands: ListedCommands, name: string): ListedComma
 
 const maxMatches = 12;
 
-export function findCommands(commands: ListedCommands, query: string) {
+export function findCommands(commands: readonly ListedCommand[], query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
   return commands
     .filter(({ operation }) => operation !== undefined)
@@ -64,7 +58,7 @@ function scoreCommand({ command, summary, description = "", path = "" }: ListedC
   }, 0);
 }
 
-export interface OperationCallInput {
+interface OperationCallInput {
   readonly operation: string;
   readonly params?: Readonly<Record<string, string | number>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
@@ -72,10 +66,13 @@ export interface OperationCallInput {
 }
 
 /** Creates command line and standard input of one request. Throws UsageError if agents cannot run the command. */
-export function createCallLine(commands: ListedCommands, input: OperationCallInput, allowWrites: boolean) {
-  const command = findCommand(commands, input.operation);
+export function createCallLine(
+  commands: readonly ListedCommand[],
+  { operation, params = {}, query = {}, body }: OperationCallInput,
+  allowWrites: boolean,
+) {
+  const command = findCommand(commands, operation);
   requireCallable(command, allowWrites);
-  const { params = {}, query = {}, body } = input;
   const argv = [
     ...command.command.split(" "),
     ...readPositionals(command, params),
@@ -92,18 +89,15 @@ export function explainUserOnly({ command, operation }: Pick<ListedCommand, "com
   return userOnlyGroups.includes(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
 }
 
-function requireCallable(listedCommand: ListedCommand, allowWrites: boolean): void {
-  const { command, operation, response, method, confirm, body } = listedCommand;
-  const createManualOnlyError = (hint: string) =>
-    new UsageError(`svc ${command} cannot be called by an agent`, { hint });
-  const personalReason = explainUserOnly(listedCommand);
-  if (personalReason !== undefined) throw createManualOnlyError(personalReason);
+function requireCallable({ command, operation, response, method, confirm, body }: ListedCommand, allowWrites: boolean) {
+  const createAgentError = (hint: string) => new UsageError(`svc ${command} cannot be called by an agent`, { hint });
+  const personalReason = explainUserOnly({ command, operation });
+  if (personalReason !== undefined) throw createAgentError(personalReason);
   if (operation !== undefined && withheldOperations.includes(operation))
-    throw createManualOnlyError("Its response contains secrets.");
-  if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
-    throw createManualOnlyError("It sends or returns content other than JSON. Run it in a shell.");
-  }
-  if (confirm === "name") throw createManualOnlyError("A person has to confirm it by name.");
+    throw createAgentError("Its response contains secrets.");
+  if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream")
+    throw createAgentError("It sends or returns content other than JSON. Run it in a shell.");
+  if (confirm === "name") throw createAgentError("A person has to confirm it by name.");
   if (method !== "GET" && !allowWrites) {
     throw new UsageError(`svc ${command} changes something, and this server only reads`, {
       hint: "A person may start it with svc mcp --allow-writes.",
@@ -112,31 +106,27 @@ function requireCallable(listedCommand: ListedCommand, allowWrites: boolean): vo
 }
 
 function readPositionals({ positionals }: ListedCommand, params: NonNullable<OperationCallInput["params"]>): string[] {
-  const remainingParams = new Map(
-    Object.entries(params).map(([name, value]) => [name.replaceAll("-", "_"), String(value)]),
-  );
+  const remaining = new Map(Object.entries(params).map(([name, value]) => [name.replaceAll("-", "_"), String(value)]));
   const args = positionals.flatMap(({ name, optional }) => {
-    const value = remainingParams.get(name.replaceAll("-", "_"));
-    remainingParams.delete(name.replaceAll("-", "_"));
+    const value = remaining.get(name.replaceAll("-", "_"));
+    remaining.delete(name.replaceAll("-", "_"));
     if (value === undefined && optional) return [];
     if (value === undefined || value === "") throw new UsageError(`params.${name} is required`);
     if (value.startsWith("-")) throw new UsageError(`params.${name} must not begin with a hyphen, got "${value}"`);
     return [value];
   });
-  const [unknownName] = remainingParams.keys();
+  const [unknownName] = remaining.keys();
   if (unknownName !== undefined) throw new UsageError(`params has no field "${unknownName}"`);
   return args;
 }
 
 /** Formats a query parameter or header as a flag. Other flags select services, files and formats: rejected. */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
-  const flagName = name.replaceAll("_", "-");
-  const spec = flags.find(({ flag, in: place }) => flag === flagName && (place === "query" || place === "headers"));
+  const flag = name.replaceAll("_", "-");
+  const spec = flags.find((spec) => spec.flag === flag && (spec.in === "query" || spec.in === "headers"));
   if (!spec || spec.isBase64) throw new UsageError(`query has no field "${name}"`);
-  const { flag, type } = spec;
-  const values = Array.isArray(value) ? value : [value];
-  return values.map((value) => {
-    if (type === "switch" || type === "boolean") return value === false ? `--no-${flag}` : `--${flag}`;
+  return [value].flat().map((value) => {
+    if (spec.type === "switch" || spec.type === "boolean") return value === false ? `--no-${flag}` : `--${flag}`;
     return `--${flag}=${typeof value === "object" ? JSON.stringify(value) : String(value)}`;
   });
 }

@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../../api/secrets.ts";
-import type { WallClock } from "../../../base/clock.ts";
 import { omitUndefined, toFields } from "../../../base/object.ts";
-import { type Client, createClient } from "../../../client/client.ts";
+import { createClient } from "../../../client/client.ts";
 import { createTransport } from "../../../client/transport.ts";
 import { getDefaultScheme, getSignatureHeader } from "../../../schemes/webhook-schemes.ts";
 import type { CapturedRun, Context } from "../../command.ts";
@@ -38,7 +37,7 @@ export async function withScenarioEnvironment<T>(
 ): Promise<T> {
   const emulator = await startScenarioEmulator(scenario, context);
   const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
-  const environment = new ScenarioEnvironment(emulator, folder, context);
+  const environment = createScenarioEnvironment(emulator, folder, context);
   try {
     for (const [name, content] of Object.entries(scenario.scenario.files ?? {}))
       await writeFile(join(folder, name), formatContent(content));
@@ -94,68 +93,28 @@ function formatContent(content: unknown): string | Buffer {
   return JSON.stringify(content, null, 2);
 }
 
-/** Environment of a scenario: an emulator, receivers, a folder for command lines, and saved values. */
-export class ScenarioEnvironment {
-  readonly emulator: Emulator;
-  readonly client: Client;
-  readonly signal: AbortSignal;
-  readonly wall: WallClock;
-  readonly values: Map<string, unknown>;
-  readonly receivers = new Map<string, ScenarioReceiver>();
-  readonly #context: Context;
-  readonly #folder: string;
-  readonly #openReceivers: WebhookReceiver[] = [];
-  readonly #secrets: Set<string | undefined>;
+export type ScenarioEnvironment = ReturnType<typeof createScenarioEnvironment>;
 
-  /** The caller closes the emulator and removes the folder. */
-  constructor(emulator: Emulator, folder: string, context: Context) {
-    this.emulator = emulator;
-    this.signal = context.signal;
-    this.wall = context.host.wall;
-    this.client = createClient({
-      ...createEmulatorConnection(emulator),
-      transport: createTransport(),
-      signal: context.signal,
-      retries: 0,
-    });
-    this.#folder = folder;
-    this.#context = context;
-    this.#secrets = new Set(collectSecrets(emulator));
-    const { id, clientId, url } = getMainCluster(emulator) ?? {};
-    const names = { cluster_id: id, client_id: clientId, router_url: emulator.routerUrl, contracts_url: url };
-    this.values = new Map(Object.entries(names));
-  }
-
-  /** Runs a command line against the emulator, without the settings of the user. */
-  async svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
-    const { parseLine, svc, host } = this.#context;
-    const line = await parseLine(argv);
-    const rejection = line && explainRejection(line);
-    if (rejection !== undefined) throw new UsageError(rejection);
-    // These variables select the user's services or a CI server.
-    const userVariables = Object.keys(host.env).filter((name) => /^(?:SVC|GITHUB)_/i.test(name));
-    return svc(argv, {
-      env: {
-        ...Object.fromEntries(userVariables.map((name) => [name, undefined])),
-        ...createEmulatorVariables(this.emulator),
-        SVC_CONFIG_DIR: join(this.#folder, ".config"),
-        SVC_STATE_DIR: join(this.#folder, ".state"),
-      },
-      cwd: this.#folder,
-      ...(stdin === undefined ? {} : { stdin }),
-    });
-  }
-
-  /** Opens a built-in receiver with these response statuses, or uses the URL of a program. */
-  async openReceiver(name: string, url: string | undefined, responses: readonly ReceiverStatus[]) {
-    const receiver = url === undefined ? await this.#openBuiltIn(responses) : createReceiver(url, [], true);
-    this.receivers.set(name, receiver);
-    this.values.set(name, receiver);
-    return receiver;
-  }
+/**
+ * Creates the environment of a scenario: an emulator, receivers, a folder for command lines, and saved values. The
+ * caller closes the emulator and removes the folder.
+ */
+function createScenarioEnvironment(emulator: Emulator, folder: string, { host, signal, parseLine, svc }: Context) {
+  const client = createClient({
+    ...createEmulatorConnection(emulator),
+    transport: createTransport(),
+    signal,
+    retries: 0,
+  });
+  const { id, clientId, url: contracts_url } = getMainCluster(emulator) ?? {};
+  const names = { cluster_id: id, client_id: clientId, router_url: emulator.routerUrl, contracts_url };
+  const values = new Map<string, unknown>(Object.entries(names));
+  const receivers = new Map<string, ScenarioReceiver>();
+  const openReceivers: WebhookReceiver[] = [];
+  const secrets = new Set(collectSecrets(emulator));
 
   /** Opens a receiver that repeats the last response status. */
-  async #openBuiltIn(responses: readonly ReceiverStatus[]): Promise<ScenarioReceiver> {
+  async function openBuiltIn(responses: readonly ReceiverStatus[]): Promise<ScenarioReceiver> {
     if (responses[0] === "down") return createReceiver(unreachableUrl, []);
     const received: ReceivedWebhookRequest[] = [];
     const receiver = await openWebhookReceiver({
@@ -167,39 +126,69 @@ export class ScenarioEnvironment {
         return { status, body: status < 300 ? "ok" : "no" };
       },
     });
-    this.#openReceivers.push(receiver);
+    openReceivers.push(receiver);
     return createReceiver(`${receiver.url}/hooks`, received);
   }
 
-  /** Runs all due entries by advancing one millisecond, because time only moves forward. */
-  async settle(): Promise<void> {
-    await this.emulator.clock.advance({ by: 1 });
-  }
-
   /** Records values with the name of a secret, so that they are masked in results. */
-  recordSecrets(value: unknown, name = ""): void {
+  function recordSecrets(value: unknown, name = ""): void {
     if (typeof value === "string") {
-      if (isSecretName(name) && !isWord(value)) this.#secrets.add(value);
-    } else if (Array.isArray(value)) for (const inner of value) this.recordSecrets(inner, name);
-    else for (const [key, inner] of Object.entries(toFields(value))) this.recordSecrets(inner, key);
+      if (isSecretName(name) && !isWord(value)) secrets.add(value);
+    } else if (Array.isArray(value)) for (const inner of value) recordSecrets(inner, name);
+    else for (const [key, inner] of Object.entries(toFields(value))) recordSecrets(inner, key);
   }
 
-  /** Masks all recorded secrets in the strings of a value, and parts that look like secrets. */
-  maskSecrets<T>(value: T): T;
-  maskSecrets(value: unknown): unknown {
-    const secrets = [...this.#secrets].filter((secret = "") => secret.length >= minSecretLength) as string[];
-    secrets.sort((a, b) => b.length - a.length);
-    return replaceLeaves(value, (_, leaf) => {
-      if (typeof leaf !== "string") return leaf;
-      const masked = secrets.reduce((now, secret) => now.replaceAll(secret, secretMask), leaf);
-      return redactText(masked, { mask: secretMask });
-    });
-  }
+  return {
+    ...{ emulator, client, signal, wall: host.wall, values, receivers, recordSecrets },
 
-  async close(): Promise<void> {
-    for (const receiver of this.#openReceivers.splice(0).reverse()) await receiver.close();
-    await this.client.close();
-  }
+    /** Runs a command line against the emulator, without the settings of the user. */
+    async svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
+      const line = await parseLine(argv);
+      const rejection = line && explainRejection(line);
+      if (rejection !== undefined) throw new UsageError(rejection);
+      // These variables select the user's services or a CI server.
+      const userVariables = Object.keys(host.env).filter((name) => /^(?:SVC|GITHUB)_/i.test(name));
+      return svc(argv, {
+        env: {
+          ...Object.fromEntries(userVariables.map((name) => [name, undefined])),
+          ...createEmulatorVariables(emulator),
+          SVC_CONFIG_DIR: join(folder, ".config"),
+          SVC_STATE_DIR: join(folder, ".state"),
+        },
+        cwd: folder,
+        ...(stdin === undefined ? {} : { stdin }),
+      });
+    },
+
+    /** Opens a built-in receiver with these response statuses, or uses the URL of a program. */
+    async openReceiver(name: string, url: string | undefined, responses: readonly ReceiverStatus[]) {
+      const receiver = url === undefined ? await openBuiltIn(responses) : createReceiver(url, [], true);
+      receivers.set(name, receiver);
+      values.set(name, receiver);
+      return receiver;
+    },
+
+    /** Runs all due entries by advancing one millisecond, because time only moves forward. */
+    async settle(): Promise<void> {
+      await emulator.clock.advance({ by: 1 });
+    },
+
+    /** Masks all recorded secrets in the strings of a value, and parts that look like secrets. */
+    maskSecrets<T>(value: T): T {
+      const longSecrets = [...secrets].filter((secret = "") => secret.length >= minSecretLength) as string[];
+      longSecrets.sort((a, b) => b.length - a.length);
+      return replaceLeaves(value, (_, leaf) => {
+        if (typeof leaf !== "string") return leaf;
+        const masked = longSecrets.reduce((now, secret) => now.replaceAll(secret, secretMask), leaf);
+        return redactText(masked, { mask: secretMask });
+      }) as T;
+    },
+
+    async close(): Promise<void> {
+      for (const receiver of openReceivers.splice(0).reverse()) await receiver.close();
+      await client.close();
+    },
+  };
 }
 
 /** Shorter values can be part of ordinary words. */

@@ -44,16 +44,11 @@ export async function readRecording(client: Client) {
     const operation = registry.find(({ id }) => id === request.operation);
     const action = operation && toAction(request, operation);
     if (!action) continue;
-    if (operation.id !== "webhooks.create" || request.status >= 400) {
-      actions.push(action);
-      continue;
-    }
+    const createsWebhook = operation.id === "webhooks.create" && request.status < 400;
     // Webhooks have sequential IDs, and a seed contains none.
-    createdCount += 1;
-    actions.push({
-      ...action,
-      webhook: { id: createdCount, responses: listReceiverStatuses(createdCount, deliveries) },
-    });
+    if (createsWebhook) createdCount += 1;
+    const webhook = { id: createdCount, responses: listReceiverStatuses(createdCount, deliveries) };
+    actions.push({ ...action, ...(createsWebhook && { webhook }) });
   }
   return { actions, deliveries, requests: ownRequests.length };
 }
