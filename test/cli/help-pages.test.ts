@@ -8,7 +8,7 @@ import { helpTopics } from "../../src/cli/help/topics.ts";
 import { normalizeArgv } from "../../src/cli/parse/argv.ts";
 import { findMissingInput } from "../../src/cli/parse/declaration.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
-import { Parser } from "../../src/cli/parse/parser.ts";
+import { createParser } from "../../src/cli/parse/parser.ts";
 import { environmentVariables } from "../../src/cli/process/environment.ts";
 import type { FlagSpec } from "../../src/derive/command-spec.ts";
 import { createEmulatorFlags } from "../../src/derive/emulator-options.ts";
@@ -155,7 +155,7 @@ describe("help example", () => {
       command.examples.flatMap(({ argv }) => {
         // Global flags can precede the command.
         const listed = { words: command.words, loadDeclaration: () => command };
-        const parser = new Parser([command.words[0]!], [listed]);
+        const parser = createParser([command.words[0]!], [listed]);
         try {
           const parsed = parser.parse(normalizeArgv(argv));
           const { positionals, flags, body } = findMissingInput(command, parsed!.input);

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { hasColour } from "../../src/cli/output/styled.ts";
 import type { GlobalOptions } from "../../src/cli/parse/globals.ts";
 import type { Host } from "../../src/cli/process/host.ts";
-import { canPrompt } from "../../src/cli/prompt/confirm.ts";
+import { canPrompt } from "../../src/cli/prompt/terminal.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { startReceiver } from "../support/receiver.ts";

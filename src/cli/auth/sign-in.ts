@@ -12,8 +12,7 @@ import { bold } from "../output/styled.ts";
 import { getConfigFolder } from "../process/environment.ts";
 import { CommandFailedError } from "../process/failure.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../prompt/browser.ts";
-import { canPrompt } from "../prompt/confirm.ts";
-import { withSpinner } from "../prompt/spinner.ts";
+import { canPrompt, withSpinner } from "../prompt/terminal.ts";
 import { type Account, changeAccount, requireWritableTokens, toTokens } from "./accounts.ts";
 import {
   type AuthServer,

@@ -3,20 +3,19 @@ import { join } from "node:path";
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
 import { addSeparator, locateCommand, normalizeArgv, runsInnerCommand, startsWithWords } from "../parse/argv.ts";
 import type { DeclaredCommand, InterpretedLine, ListedCommand } from "../parse/declaration.ts";
-import type { Parser } from "../parse/parser.ts";
 import { UsageError } from "../process/failure.ts";
 import { commandGroups } from "./groups.ts";
 
 export const groupNames = async (): Promise<readonly string[]> =>
   builtGroups ?? [
-    ...new Set([...Object.keys(commandGroups), ...(await (await import("./compose.ts")).listDerivedGroups())]),
+    ...new Set([...Object.keys(commandGroups), ...Object.keys((await import("../../derive/specs.ts")).deriveSpecs())]),
   ];
 
 /** Loads the group that the words name. */
-export async function loadParser(words: readonly string[]): Promise<Parser> {
-  const [{ Parser }, names] = await Promise.all([import("../parse/parser.ts"), groupNames()]);
+export async function loadParser(words: readonly string[]) {
+  const [{ createParser }, names] = await Promise.all([import("../parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
-  return new Parser(names, group === undefined ? [] : await loadCommands(group));
+  return createParser(names, group === undefined ? [] : await loadCommands(group));
 }
 
 export async function insertSeparator(argv: readonly string[]): Promise<readonly string[]> {
@@ -56,7 +55,7 @@ export const loadDeclarations = async (group: string): Promise<readonly Declared
 
 /** Loads the commands of a group. Each declaration is read on first use. */
 export const loadCommands = async (group: string): Promise<readonly ListedCommand[]> =>
-  builtGroups ? readBuiltCommands(group) : (await import("./compose.ts")).composeCommands(group);
+  builtGroups ? readBuiltCommands(group) : (await import("./written-commands.ts")).composeCommands(group);
 
 export interface CommandTreeGroup {
   readonly name: string;

@@ -1,8 +1,11 @@
 import { lookupTable } from "../../base/object.ts";
+import type { CommandSpec } from "../../derive/command-spec.ts";
 import type { Command } from "../command.ts";
+import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
 
 type CommandLoader = () => Promise<{ readonly commands: readonly Command[] }>;
 
+const loadFileCommands: CommandLoader = () => import("../commands/files.ts");
 const loadAppCommands: CommandLoader = () => import("../commands/apps.ts");
 
 /** Modules of hand-written commands by group. They replace or extend the derived commands with the same words. */
@@ -28,10 +31,9 @@ export const writtenModules = lookupTable<readonly CommandLoader[]>({
     () => import("../commands/contracts/reconcile.ts"),
     () => import("../commands/contracts/send.ts"),
   ],
-  intake: [() => import("../commands/intake.ts")],
-  files: [() => import("../commands/files.ts")],
+  intake: [loadFileCommands],
+  files: [loadFileCommands],
   webhooks: [
-    () => import("../commands/webhooks/listen.ts"),
     () => import("../commands/webhooks/subscriptions.ts"),
     () => import("../commands/webhooks/trigger.ts"),
     () => import("../commands/webhooks/replay.ts"),
@@ -40,23 +42,14 @@ export const writtenModules = lookupTable<readonly CommandLoader[]>({
     () => import("../commands/webhooks/signatures.ts"),
     () => import("../commands/webhooks/certify.ts"),
   ],
-  verify: [
-    () => import("../commands/verify/record.ts"),
-    () => import("../commands/verify/proxy.ts"),
-    () => import("../commands/verify/replay.ts"),
-  ],
+  verify: [() => import("../commands/verify/record.ts"), () => import("../commands/verify/replay.ts")],
   router: [
     () => import("../commands/router/mapping.ts"),
     () => import("../commands/router/offboard.ts"),
     () => import("../commands/router/resolve.ts"),
-    () => import("../commands/router/show-email.ts"),
     () => import("../commands/router/jobs.ts"),
   ],
-  auth: [
-    () => import("../commands/auth/device-login.ts"),
-    () => import("../commands/auth/tokens.ts"),
-    () => import("../commands/auth/certify.ts"),
-  ],
+  auth: [() => import("../commands/auth/sign-ins.ts"), () => import("../commands/auth/certify.ts")],
   "chat-a": [loadAppCommands],
   "chat-b": [loadAppCommands],
   "crm-a": [loadAppCommands],
@@ -85,4 +78,46 @@ export async function loadWrittenCommand(words: readonly string[], module: numbe
   const match = commands.find((command) => command.words.join(" ") === line);
   if (!match) throw new Error(`Command ${line} not found in this build; rebuild with npm run build`);
   return match;
+}
+
+const commandsByGroup = new Map<string, Promise<readonly ListedCommand[]>>();
+
+/** Composes the commands of a group from the registry and the hand-written commands, for development and the build. */
+export function composeCommands(group: string): Promise<readonly ListedCommand[]> {
+  const commands = commandsByGroup.get(group) ?? composeGroup(group);
+  commandsByGroup.set(group, commands);
+  return commands;
+}
+
+async function composeGroup(group: string): Promise<readonly ListedCommand[]> {
+  const { deriveSpecs } = await import("../../derive/specs.ts");
+  const byWords = new Map((deriveSpecs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
+  const adjustedCommands = (await loadWrittenCommands(group)).map(([command, module]) => {
+    const words = command.words.join(" ");
+    const spec = byWords.get(words);
+    byWords.delete(words);
+    return { ...toDeclaredCommand(command, spec), module };
+  });
+  return [...adjustedCommands, ...byWords.values()].map((command) => ({
+    words: command.words,
+    loadDeclaration: () => command,
+  }));
+}
+
+/** A hand-written command replaces the derived command with the same words. */
+function toDeclaredCommand(
+  { run: _, readsDerived: __, ...command }: Command,
+  spec: CommandSpec | undefined,
+): DeclaredCommand {
+  if (!spec || !command.extendsDerived) return { ...command, spec };
+  const flags = new Set(command.flags.map(({ flag }) => flag));
+  const positionals = new Set(command.positionals.map(({ name }) => name));
+  return {
+    ...command,
+    spec,
+    ...(command.description === undefined && spec.description !== undefined ? { description: spec.description } : {}),
+    positionals: [...command.positionals, ...spec.positionals.filter(({ name }) => !positionals.has(name))],
+    flags: [...command.flags, ...spec.flags.filter(({ flag }) => !flags.has(flag))],
+    examples: [...command.examples, ...spec.examples],
+  };
 }

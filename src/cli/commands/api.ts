@@ -5,22 +5,13 @@ import { trimTrailing } from "../../base/text.ts";
 import type { BaseUrls } from "../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../client/request.ts";
 import { createServiceError, formatRequestPath, isFromCatchAll, readBytes } from "../../client/response.ts";
-import { createSwitch, createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../parse/body.ts";
-import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
 import { maskUrlSecrets, redactHeader } from "../process/redact.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
-
-const flags = [
-  createTextFlag("data", "FILE|-", "Send this file as the body"),
-  createTextFlag("content-type", "TYPE", "Content type of the body", { default: "application/json" }),
-  createTextFlag("header", "NAME:VALUE", "Add a header", { short: "H", repeatable: true }),
-  createSwitch("include", "Print status and headers before the body", { short: "i" }),
-  createSwitch("dry-run", "Print the request without sending it", { short: "n" }),
-] as const satisfies readonly FlagSpec[];
 
 const api = defineCommand({
   words: ["api"],
@@ -32,7 +23,13 @@ const api = defineCommand({
     { name: "method", description: "HTTP method", choices: methods },
     { name: "path", description: "Path, with its query" },
   ],
-  flags,
+  flags: [
+    createTextFlag("data", "FILE|-", "Send this file as the body"),
+    createTextFlag("content-type", "TYPE", "Content type of the body", { default: "application/json" }),
+    createTextFlag("header", "NAME:VALUE", "Add a header", { short: "H", repeatable: true }),
+    createSwitch("include", "Print status and headers before the body", { short: "i" }),
+    createSwitch("dry-run", "Print the request without sending it", { short: "n" }),
+  ],
   examples: [
     ["Request a path that no command covers", "api GET '/api/v1/anything?email=jo@acme.example'"],
     [
@@ -56,7 +53,7 @@ const api = defineCommand({
         accept: "*/*",
         ...(body ? { "content-type": input.flags["content-type"] ?? "application/json" } : {}),
         ...buildCredentialHeaders({ auth, service: { name: service } }, undefined, credentials),
-        ...parseHeaders(input),
+        ...parseHeaders(input.flags.header),
       },
       body,
     };
@@ -119,9 +116,9 @@ async function isCaught(method: string, path: string): Promise<boolean> {
 const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && "responses" in value && "path" in value;
 
-function parseHeaders(input: CommandInputOf<typeof flags>): Record<string, string> {
+function parseHeaders(headers: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
-    (input.flags.header ?? []).map((text) => {
+    headers.map((text) => {
       const colon = text.indexOf(":");
       if (colon < 1) throw new UsageError(`--header must be NAME:VALUE, got "${text.split(/[\s=]/)[0]}…"`);
       return [text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim()];

@@ -15,7 +15,7 @@ import { readVariable, resolveServiceSettings } from "../connection/resolve-sett
 import { readText } from "../parse/body.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
-import { canPrompt, confirmYes } from "../prompt/confirm.ts";
+import { canPrompt, confirmYes } from "../prompt/terminal.ts";
 
 const configGet = defineCommand({
   words: ["config", "get"],

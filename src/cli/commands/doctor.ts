@@ -1,7 +1,32 @@
-import { type Command, defineCommand } from "../command.ts";
-import { withSpinner } from "../prompt/spinner.ts";
-import { checkEnvironment, checkMachine } from "./doctor/machine.ts";
-import { checkServices } from "./doctor/services.ts";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { listFaults } from "../../api/emulator/faults.ts";
+import { listControlWebhooks } from "../../api/emulator/webhooks.ts";
+import { redactText } from "../../api/secrets.ts";
+import { isUsedUp } from "../../api/webhook-health/causes.ts";
+import { hasExpired, readAccounts } from "../auth/accounts.ts";
+import { resolveServerAddress } from "../auth/oauth-call.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
+import { isSameEmulator, probeListener } from "../connection/emulator/emulator-access.ts";
+import { readRunFileOf, resolveStateFile } from "../connection/emulator/run-file.ts";
+import { getProfilesPath, readProfiles } from "../connection/profiles/profile.ts";
+import {
+  readVariable,
+  resolveEmulatorSetting,
+  resolveProfileSetting,
+  type SettingValue,
+} from "../connection/resolve-settings.ts";
+import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
+import { explainError } from "../process/exit.ts";
+import { withSpinner } from "../prompt/terminal.ts";
+import {
+  type CheckResult,
+  checkServices,
+  createCheckWarning,
+  createFailedCheck,
+  createPassedCheck,
+  createSkippedCheck,
+} from "./doctor/services.ts";
 
 const doctor = defineCommand({
   words: ["doctor"],
@@ -16,9 +41,13 @@ const doctor = defineCommand({
   async run(_input, context) {
     const { output } = context;
     const findings = await withSpinner(context, "Running checks", async () => [
-      ...(await checkMachine(context)),
+      checkVersions(context),
+      ...(await checkFiles(context)),
+      await checkProfile(context),
       ...(await checkServices(context)),
-      ...(await checkEnvironment(context)),
+      await checkSignIns(context),
+      await checkEmulator(context),
+      ...(await checkWebhooks(context)),
     ]);
     const rows = findings.map(({ kind: _, hint, ...rest }) => ({ ...rest, hint: hint ?? null }));
     await output.show(rows, {
@@ -31,5 +60,142 @@ const doctor = defineCommand({
     return findings.find(({ status }) => status === "failed")?.kind;
   },
 });
+
+const minNodeVersion = [20, 19] as const;
+
+function checkVersions({ host }: Context): CheckResult {
+  const { node } = process.versions;
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  const isOld = major < minNodeVersion[0] || (major === minNodeVersion[0] && minor < minNodeVersion[1]);
+  const detail = `svc ${host.version}, Node ${node}, ${process.platform} ${process.arch}`;
+  return isOld
+    ? createCheckWarning("versions", detail, `Node ${minNodeVersion.join(".")} or later is required.`)
+    : createPassedCheck("versions", detail);
+}
+
+async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
+  if (!hasConfigFolder(env)) return [createSkippedCheck("files", "No home folder for a configuration")];
+  const folder = getConfigFolder(env);
+  const open: string[] = [];
+  let existingCount = 0;
+  for (const path of [folder, getProfilesPath(env), join(folder, "tokens.json")]) {
+    const stats = await stat(path).catch(() => undefined);
+    if (!stats) continue;
+    existingCount += 1;
+    if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) open.push(path);
+  }
+  if (existingCount === 0) return [createSkippedCheck("files", `No configuration in ${folder}`)];
+  if (open.length === 0) return [createPassedCheck("files", `${folder} is private`)];
+  return [createCheckWarning("files", `Other users can read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
+}
+
+async function checkProfile(context: Context): Promise<CheckResult> {
+  try {
+    const { profiles } = await readProfiles(context.host.env);
+    const profile = await resolveProfileSetting(context);
+    if (profile) return createPassedCheck("profile", `${profile.value}, from ${profile.origin}`);
+    const count = Object.keys(profiles).length;
+    return createSkippedCheck("profile", count > 0 ? `None of ${count} is selected` : "No profiles");
+  } catch (error) {
+    const { message, hint } = explainError(error);
+    return createFailedCheck("profile", message, "usage", hint);
+  }
+}
+
+async function checkSignIns(context: Context): Promise<CheckResult> {
+  const { wall } = context.host;
+  if (readVariable(context.host, "SVC_TOKEN")) return createPassedCheck("sign-in", "SVC_TOKEN is set");
+  try {
+    const accounts = Object.entries(await readAccounts(context));
+    if (accounts.length === 0) return createSkippedCheck("sign-in", "Not signed in");
+    const currentAddress = await resolveServerAddress(undefined, context).catch(() => undefined);
+    if (currentAddress !== undefined && accounts.every(([address]) => address !== currentAddress)) {
+      const otherAddresses = accounts.map(([address]) => address).join(", ");
+      return createSkippedCheck("sign-in", `Not signed in at ${currentAddress}, only at ${otherAddresses}`);
+    }
+    const relevant = accounts.filter(([address]) => currentAddress === undefined || address === currentAddress);
+    const expiredAccounts = relevant.filter(
+      ([, account]) => hasExpired(account, wall.now()) && account.refresh_token === undefined,
+    );
+    if (expiredAccounts.length === 0)
+      return createPassedCheck("sign-in", relevant.map(([address]) => address).join(", "));
+    const names = expiredAccounts.map(([address]) => address).join(", ");
+    return createCheckWarning("sign-in", `Expired at ${names}`, "svc auth device-login");
+  } catch (error) {
+    return createFailedCheck("sign-in", explainError(error).message, "usage");
+  }
+}
+
+async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise<CheckResult> {
+  const listener = await probeListener(url);
+  const location = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
+  return listener
+    ? createPassedCheck("emulator", location)
+    : createFailedCheck("emulator", `No emulator responds at ${location}`, "temporary");
+}
+
+async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
+  const file = resolveStateFile(host, undefined);
+  const running = await readRunFileOf(file, undefined);
+  const setting = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
+    () => undefined,
+  );
+  if (setting?.url.origin.startsWith("profile ") && !globals.emulator) return checkNamedEmulator(setting.url);
+  if (!running) return createSkippedCheck("emulator", "No emulator is running in this folder");
+  const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
+  const { SVC_EMULATOR_URL: otherUrl } = host.env;
+  if (globals.emulator || !otherUrl || !URL.canParse(otherUrl)) return createPassedCheck("emulator", runningEmulator);
+  // Behind a proxy, the same emulator can have another address.
+  if (await isSameEmulator({ ...running, routerUrl: new URL(otherUrl).origin }).catch(() => false))
+    return createPassedCheck("emulator", runningEmulator);
+  const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${redactText(otherUrl)}`;
+  return createCheckWarning(
+    "emulator",
+    detail,
+    'To use the emulator of this folder: eval "$(svc emulator env)" again.',
+  );
+}
+
+const maxListed = 5;
+
+/** Finds causes of failing requests and webhooks: scripted faults, and webhooks that nothing is sent to. */
+async function checkWebhooks(context: Context): Promise<CheckResult[]> {
+  const client = await context.client("emulator").catch(() => undefined);
+  if (!client) return [];
+  const once = { retries: 0, timeoutMs: 3_000 };
+  // A token that is bound to a workspace cannot list faults.
+  const [scriptedFaults, webhooks] = await Promise.all([
+    client.call(listFaults, {}, once).catch(() => []),
+    client.call(listControlWebhooks, {}, once).catch(() => []),
+  ]);
+  const faults = scriptedFaults.filter((fault) => !isUsedUp(fault));
+  const stoppedWebhooks = webhooks.filter(({ status, forbidden }) => status !== "ACTIVE" || forbidden !== null);
+  const findings: CheckResult[] = [];
+  if (faults.length > 0) {
+    const all = faults.map(
+      ({ id, direction, effect, status }) => `${id} (${direction}${formatEffect(effect ?? status)})`,
+    );
+    const detail = `Active scripted faults: ${formatList(all)}`;
+    findings.push(createCheckWarning("faults", detail, `To remove one: svc emulator fault remove ${faults[0]!.id}`));
+  }
+  if (stoppedWebhooks.length > 0) {
+    const all = stoppedWebhooks.map(
+      ({ id, status }) => `${id} (${status === "ACTIVE" ? "address not allowed" : status})`,
+    );
+    findings.push(
+      createCheckWarning(
+        "webhooks",
+        `Webhooks that receive nothing: ${formatList(all)}`,
+        "To see why: svc webhooks why",
+      ),
+    );
+  }
+  return findings;
+}
+
+const formatEffect = (effect: string | number | undefined): string => (effect === undefined ? "" : `, ${effect}`);
+
+const formatList = (all: readonly string[]): string =>
+  `${all.slice(0, maxListed).join(", ")}${all.length > maxListed ? ` and ${all.length - maxListed} more` : ""}`;
 
 export const commands: readonly Command[] = [doctor];

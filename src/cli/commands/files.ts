@@ -1,11 +1,12 @@
-import { showFile } from "../../api/contracts/files.ts";
-import { getObject } from "../../api/storage.ts";
+import { toFields } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
+import { describeCompletedUploads, findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { checkOutputFile, getDocumentBytes, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
-import { UsageError } from "../process/failure.ts";
+import { PartialFailureError, UsageError } from "../process/failure.ts";
+import { prepareRequest } from "../runtime/derived-command.ts";
 
 const filesDownload = defineCommand({
   words: ["files", "download"],
@@ -19,6 +20,11 @@ const filesDownload = defineCommand({
     rejectBytesOnTerminal(context.host, file);
     const isFile = file !== undefined && file !== "-";
     if (isFile) await checkOutputFile(context.host, file, "--output");
+    // An intake without files needs no schemas.
+    const [{ showFile }, { getObject }] = await Promise.all([
+      import("../../api/contracts/files.ts"),
+      import("../../api/storage.ts"),
+    ]);
     const client = await context.client("contracts");
     const { signed_url: url } = await client.call(showFile, { params: { file_id: input.positionals.file_id } });
     const response = await client.send(CheckedCall.check(getObject), { url });
@@ -72,4 +78,39 @@ const filesUpload = defineCommand({
   },
 });
 
-export const commands: readonly Command[] = [filesUpload, filesDownload];
+const intakeCreate = defineCommand({
+  words: ["intake", "create"],
+  summary: "Create a legal intake, with files uploaded first",
+  extendsDerived: true,
+  flags: [createTextFlag("file", "PATH", "Upload and attach this file", { repeatable: true })],
+  examples: [
+    [
+      "Create a request with two files",
+      "intake create --title 'Review the MSA' --workflow-id 201 --file msa.pdf --file annex.pdf",
+    ],
+  ],
+  async run(input, context, spec) {
+    const files = await findUploadCandidates(context, input.flags.file ?? [], "--file");
+    // All input is checked before the first upload.
+    const { file: _, ...flags } = input.flags;
+    const request = await prepareRequest(spec!, { ...input, flags }, context);
+    if (request === "dry-run") {
+      for (const { path, bytes } of files)
+        await context.output.note(`would upload ${path} (${pluralize(bytes, "byte")})`);
+      return undefined;
+    }
+    const uploads = files.length > 0 ? await uploadFiles(context, files) : [];
+    const body = toFields(request.call.args.body);
+    const fileIds = [body.file_ids ?? [], uploads.map(({ file_id: id }) => id)].flat();
+    const bodyWithFiles = fileIds.length > 0 ? { ...body, file_ids: fileIds } : body;
+    const response = request.send(request.call.with({ body: bodyWithFiles }));
+    await response.catch((error: unknown) => {
+      if (uploads.length === 0) throw error;
+      throw new PartialFailureError(error, describeCompletedUploads(uploads), {
+        hint: "To use the uploaded files without another upload, use --file-ids.",
+      });
+    });
+  },
+});
+
+export const commands: readonly Command[] = [filesUpload, filesDownload, intakeCreate];

@@ -4,7 +4,7 @@ import { addObservations, buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/observations.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { resolveServiceSettings } from "../connection/resolve-settings.ts";
-import { toUsageError } from "./verify/open-recorder.ts";
+import { toUsageError } from "./verify/recording.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
 

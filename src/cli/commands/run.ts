@@ -4,7 +4,7 @@ import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile } from "../output/file.ts";
 import { isSeedFile, readSeedDocument } from "../parse/body.ts";
 import { UsageError } from "../process/failure.ts";
-import { confirmYes } from "../prompt/confirm.ts";
+import { confirmYes } from "../prompt/terminal.ts";
 import { recordStory } from "./run/record.ts";
 import { runFiles, watchFiles } from "./run/runner.ts";
 import { createScenarioSchema } from "./run/schema.ts";

@@ -2,7 +2,7 @@ import { findNearest } from "../../base/text.ts";
 import type { CommandExample } from "../../derive/command-spec.ts";
 import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { groupNames, loadCommands, loadCommandTree, loadDeclarations, loadParser } from "../command-tree/tree.ts";
-import { readWindowWidth } from "../output/line-wrapping.ts";
+import { readWindowWidth } from "../output/styled.ts";
 import { areWordsEqual, locateCommand, startsWithWords } from "../parse/argv.ts";
 import { type DescribedCommand, getUnderlyingOperation, type ListedCommand } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";

@@ -4,11 +4,9 @@ import { findNearest } from "../../base/text.ts";
 import type { GlobalOptions, OutputFormat } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { defaultColumns, readWindowWidth } from "./line-wrapping.ts";
 import { createPrinter } from "./print.ts";
-import type { StyledLine } from "./styled.ts";
-import { fitTable } from "./table.ts";
-import { formatCell, formatRecord } from "./text.ts";
+import { defaultColumns, readWindowWidth, type StyledLine } from "./styled.ts";
+import { fitTable, formatCell, formatRecord } from "./table.ts";
 
 export interface TableView {
   /** Selectable fields. An empty list allows any field. By default, those of the rows. */

@@ -8,9 +8,8 @@ import {
   neutralizeCommands,
   neutralizeJsonCommands,
 } from "./control-characters.ts";
-import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts";
-import { hasColour, type StyledLine, type StyleName } from "./styled.ts";
-import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./text.ts";
+import { hasColour, readWindowWidth, type StyledLine, type StyledPiece, type StyleName, wrapLine } from "./styled.ts";
+import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./table.ts";
 
 type StreamName = "stdout" | "stderr";
 

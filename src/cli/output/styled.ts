@@ -1,3 +1,4 @@
+import width from "fast-string-width";
 import { isSwitchedOn } from "../process/environment.ts";
 import type { Host, OutputStream } from "../process/host.ts";
 
@@ -62,3 +63,106 @@ export function styleStatus(status: number, text = String(status)): StyledText {
   if (status >= 400) return yellow(text);
   return status >= 300 ? cyan(text) : green(text);
 }
+
+export interface StyledPiece {
+  readonly text: string;
+  readonly paint: (text: string) => string;
+}
+
+interface Word {
+  readonly gap: string;
+  readonly pieces: StyledPiece[];
+}
+
+/**
+ * Wraps a line at this many columns, only between words. Continuation lines are indented below the text after a name,
+ * or else slightly more than the line. A command continues after a backslash, so that users can paste it.
+ */
+export function wrapLine(line: readonly StyledPiece[], columns: number): string {
+  const text = line.map((piece) => piece.text).join("");
+  if (measureWidth(text) <= columns) return line.map(({ text, paint }) => paint(text)).join("");
+  const single = splitWords(line);
+  const command = single.findIndex((_, i) => /^$|:$/.test(getText(single[i - 1])) && getText(single[i]) === "svc");
+  const words = command < 0 ? single : joinQuotedWords(single, command);
+  const hanging = getHangingIndent(text, columns);
+  let lines = "";
+  let usedWidth = 0;
+  for (const [i, word] of words.entries()) {
+    const isTyped = command >= 0 && i > command;
+    const width = measureWidth(getText(word));
+    const limit = command >= 0 && i >= command ? columns - 2 : columns;
+    if (usedWidth > hanging.length && usedWidth + word.gap.length + width > limit) {
+      lines += `${isTyped ? " \\" : ""}\n${hanging}`;
+      usedWidth = hanging.length + width;
+    } else {
+      lines += word.gap;
+      usedWidth += word.gap.length + width;
+    }
+    lines += word.pieces.map(({ text, paint }) => paint(text)).join("");
+  }
+  return lines;
+}
+
+function splitWords(line: readonly StyledPiece[]): Word[] {
+  const words: Word[] = [{ gap: "", pieces: [] }];
+  for (const { text, paint } of line) {
+    for (const part of text.split(/( +)/)) {
+      if (part === "") continue;
+      if (part.startsWith(" ")) words.push({ gap: part, pieces: [] });
+      else words.at(-1)!.pieces.push({ text: part, paint });
+    }
+  }
+  return words;
+}
+
+/** Treats the words from this position on as shell words, because a break within quotes would be part of the word. */
+function joinQuotedWords(words: readonly Word[], from: number): Word[] {
+  const result = words.slice(0, from);
+  let isOpen = false;
+  for (const word of words.slice(from)) {
+    if (isOpen) result.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
+    else result.push(word);
+    if (getText(word).split("'").length % 2 === 0) isOpen = !isOpen;
+  }
+  return result;
+}
+
+const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
+
+/** The prefix of a continuation line is at most a third of the window. In a tree, it repeats the branches. */
+function getHangingIndent(text: string, columns: number): string {
+  const [branch = "", before = "", indent = "", marker] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
+  if (branch !== "" && measureWidth(branch) <= (2 * columns) / 3) {
+    return `${" ".repeat(before.length)}${indent}${marker === "├" ? "│" : " "}    `;
+  }
+  const start = text.search(/[^ ]/);
+  const gap = text.indexOf("  ", start);
+  const nameStart = gap < 0 ? 0 : gap + text.slice(gap).search(/[^ ]/);
+  const maxIndent = Math.floor(columns / 3);
+  return " ".repeat(gap > 0 && nameStart <= maxIndent ? nameStart : Math.min(start + 2, maxIndent));
+}
+
+const ascii = /^[ -~]*$/;
+
+/** Measures the columns of a text on a terminal. Loads the library only for text that is not ASCII (build.ts). */
+export const measureWidth = (text: string): number => (ascii.test(text) ? text.length : width(text));
+
+export const defaultColumns = 80;
+
+/** Returns the width of the window from the terminal, or else from the variable COLUMNS. */
+export function readWindowWidth({ columns }: Pick<OutputStream, "columns">, { COLUMNS = "" }: Host["env"]) {
+  return columns || (/^[1-9]\d{0,4}$/.test(COLUMNS) ? Number(COLUMNS) : undefined);
+}
+
+/**
+ * Returns a stream that is never 0 columns wide. Libraries divide by the width to count the lines to clear, and would
+ * loop forever. A window can lose its width while a spinner runs.
+ */
+export const withNonZeroWidth = <Stream extends OutputStream>(stream: Stream): Stream =>
+  new Proxy(stream, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === "columns") return value || defaultColumns;
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });

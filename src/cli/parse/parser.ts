@@ -8,28 +8,22 @@ import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
-/** Parser for the commands of one group. It reads only the declaration of the command that the line names. */
-export class Parser {
-  readonly #groups: readonly string[];
-  readonly #commands: readonly ListedCommand[];
-
-  constructor(groups: readonly string[], commands: readonly ListedCommand[]) {
-    this.#groups = groups;
-    this.#commands = commands;
-  }
+/** Creates the parser of one group. It reads only the declaration of the command that the line names. */
+export function createParser(groups: readonly string[], commands: readonly ListedCommand[]) {
+  return { parse, formatHelpLine, isGroup };
 
   /**
    * Parses the command line. Throws UsageError. Returns undefined if the line requests a page instead of a command. The
    * library gets the one command that the words name, because it would give a flag to the command above that has the
    * same flag. `adjust` maps the declaration before parsing.
    */
-  parse(
+  function parse(
     argv: readonly string[],
     adjust = (declaration: DeclaredCommand): DeclaredCommand => declaration,
   ): InterpretedLine | undefined {
-    const wordPositions = this.#findCommandWords(argv);
+    const wordPositions = findCommandWords(argv);
     const path = wordPositions.map((position) => argv[position]!);
-    const listedCommand = this.#commands.find(({ words }) => areWordsEqual(words, path));
+    const listedCommand = commands.find(({ words }) => areWordsEqual(words, path));
     const command = listedCommand && adjust(listedCommand.loadDeclaration());
     // A command that redefines a global flag, such as --format, declares it.
     const globals = globalFlags.map((global) => command?.flags.find(({ flag }) => flag === global.flag) ?? global);
@@ -40,7 +34,7 @@ export class Parser {
     const program = createProgram(options, command);
     if (path.length === 0) program.helpCommand("help [topic]");
     // The names are for the suggestions of an unknown command.
-    if (!command) for (const name of new Set(this.#listNext(path))) silenceOutput(program.command(name));
+    if (!command) for (const name of new Set(listNext(path))) silenceOutput(program.command(name));
     rejectForgottenValues(argv, [...flags, ...globals]);
     const rest = argv.filter((_, position) => !wordPositions.includes(position));
     const error = findFailure(program, rest);
@@ -60,29 +54,29 @@ export class Parser {
   }
 
   /** Returns the positions of the words up to the first one that is no command, or to an unknown option. */
-  #findCommandWords(argv: readonly string[]): readonly number[] {
+  function findCommandWords(argv: readonly string[]): readonly number[] {
     const positions: number[] = [];
     for (const [position, word] of skipFlagValues(argv, [])) {
       if (isGlobalOption(word)) continue;
-      if (!this.#listNext(positions.map((at) => argv[at]!)).includes(word)) break;
+      if (!listNext(positions.map((at) => argv[at]!)).includes(word)) break;
       positions.push(position);
     }
     return positions;
   }
 
-  #listNext(path: readonly string[]): readonly string[] {
-    if (path.length === 0) return this.#groups;
-    return this.#commands.flatMap(({ words }) => (startsWithWords(words, path) ? (words[path.length] ?? []) : []));
+  function listNext(path: readonly string[]): readonly string[] {
+    if (path.length === 0) return groups;
+    return commands.flatMap(({ words }) => (startsWithWords(words, path) ? (words[path.length] ?? []) : []));
   }
 
-  formatHelpLine(words: readonly string[]): string {
-    const unknown = words.findIndex((word, i) => !this.#listNext(words.slice(0, i)).includes(word));
+  function formatHelpLine(words: readonly string[]): string {
+    const unknown = words.findIndex((word, i) => !listNext(words.slice(0, i)).includes(word));
     return ["svc", ...words.slice(0, unknown < 0 ? undefined : unknown), "--help"].join(" ");
   }
 
   /** Reports whether the words name only a group of commands and no command to run. */
-  isGroup(words: readonly string[]): boolean {
-    return this.#listNext(words).length > 0 && !this.#commands.some((command) => areWordsEqual(command.words, words));
+  function isGroup(words: readonly string[]): boolean {
+    return listNext(words).length > 0 && !commands.some((command) => areWordsEqual(command.words, words));
   }
 }
 

@@ -4,8 +4,7 @@ import { checkbox, confirm, input, password, search, select } from "@inquirer/pr
 import { runOnNextTurn } from "../../base/timing.ts";
 import type { Context } from "../command.ts";
 import { escapeControlCharacters } from "../output/control-characters.ts";
-import { withNonZeroWidth } from "../output/line-wrapping.ts";
-import { hasColour } from "../output/styled.ts";
+import { hasColour, withNonZeroWidth } from "../output/styled.ts";
 import { InterruptedError } from "../process/failure.ts";
 import type { Host, InputStream, OutputStream } from "../process/host.ts";
 
@@ -24,9 +23,7 @@ const maxScrolledChoices = 12;
 const maxShownLength = 1_000;
 
 const formatShown = (text: string): string =>
-  text.length > maxShownLength
-    ? `${escapeControlCharacters(text.slice(0, maxShownLength))}…`
-    : escapeControlCharacters(text);
+  escapeControlCharacters(text.slice(0, maxShownLength)) + (text.length > maxShownLength ? "…" : "");
 
 const identity = (text: string) => text;
 const plainStyle = {
@@ -116,9 +113,8 @@ export const askSecret = (message: string, context: PromptContext): Promise<stri
 
 export function askChoice<T>(message: string, all: readonly PromptChoice<T>[], context: PromptContext): Promise<T> {
   const choices = all.map(toInquirerChoice);
-  if (choices.length <= maxScrolledChoices) {
+  if (choices.length <= maxScrolledChoices)
     return runPrompt(message, context, (question, streams) => select<T>({ ...question, choices }, streams));
-  }
   const source = (term = "") => choices.filter(({ name }) => name.toLowerCase().includes(term.toLowerCase()));
   return runPrompt(message, context, (question, streams) => search<T>({ ...question, source }, streams));
 }

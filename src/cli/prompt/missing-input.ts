@@ -9,7 +9,7 @@ import type { CommandInput, MissingInput } from "../parse/declaration.ts";
 import { convertValue, findAddressProblem } from "../parse/values.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { askChoice, askSecret, askSeveral, askText, askYesNo, type PromptChoice, type PromptValidator } from "./ask.ts";
-import { withSpinner } from "./spinner.ts";
+import { withSpinner } from "./terminal.ts";
 
 /** Prompts for the missing input of `command`. Callers check first that prompts are allowed. */
 export async function askForMissing(missing: MissingInput, input: CommandInput, context: Context, command: string) {

@@ -5,7 +5,7 @@ import type { Output } from "../output/output.ts";
 import { locateCommand } from "../parse/argv.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
-import { canPrompt } from "../prompt/confirm.ts";
+import { canPrompt } from "../prompt/terminal.ts";
 
 export type RunOptions = Pick<Context, "argv" | "host" | "svc" | "parseLine" | "shutdown">;
 

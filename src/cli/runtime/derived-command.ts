@@ -26,8 +26,7 @@ import type { CommandInput } from "../parse/declaration.ts";
 import { findMisspeltFields } from "../parse/suggestions.ts";
 import type { FailureKind } from "../process/failure.ts";
 import { describeEmptyResult } from "../process/service-message.ts";
-import { confirmName, confirmYes } from "../prompt/confirm.ts";
-import { withSpinner } from "../prompt/spinner.ts";
+import { confirmName, confirmYes, withSpinner } from "../prompt/terminal.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, findUnknownName, reportMoreRows } from "./paging.ts";
 

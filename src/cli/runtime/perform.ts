@@ -33,7 +33,7 @@ import {
   UsageError,
 } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { canPrompt } from "../prompt/confirm.ts";
+import { canPrompt } from "../prompt/terminal.ts";
 import { createContext, type RunOptions } from "./context.ts";
 import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";

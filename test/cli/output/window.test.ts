@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import width from "fast-string-width";
-import { truncateText } from "../../../src/cli/output/text.ts";
+import { truncateText } from "../../../src/cli/output/table.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 

@@ -1,23 +1,11 @@
-import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { annotate, shouldAnnotate } from "../../output/ci.ts";
-import { formatJUnit } from "../../output/junit.ts";
+import { annotate, formatJUnit, shouldAnnotate } from "../../output/ci.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { countCheckResults, createReportWriter, describeCounts, selectChecks } from "../certify/check.ts";
 import { type Assessment, type ClientCheck, clientChecks } from "../certify/client/checks.ts";
 import { type ClientRunResult, runScenarios } from "../certify/client/run.ts";
-
-const flags = [
-  createTextFlag("only", "CHECK", "Run only this check, or all checks with this prefix: slow-down", {
-    repeatable: true,
-  }),
-  createTextFlag("skip", "CHECK", "Skip this check, or those", { repeatable: true }),
-  createSwitch("list", "List the checks with their basis, and run nothing"),
-  createSwitch("strict", "Count warnings as failures"),
-  createTextFlag("client-timeout", "DURATION", "Maximum time for one run of the client", { default: "60s" }),
-  createTextFlag("report", "FILE", "Write a JUnit XML report to this file"),
-] as const satisfies readonly FlagSpec[];
 
 const authCertify = defineCommand({
   words: ["auth", "certify"],
@@ -33,7 +21,16 @@ const authCertify = defineCommand({
       optional: true,
     },
   ],
-  flags,
+  flags: [
+    createTextFlag("only", "CHECK", "Run only this check, or all checks with this prefix: slow-down", {
+      repeatable: true,
+    }),
+    createTextFlag("skip", "CHECK", "Skip this check, or those", { repeatable: true }),
+    createSwitch("list", "List the checks with their basis, and run nothing"),
+    createSwitch("strict", "Count warnings as failures"),
+    createTextFlag("client-timeout", "DURATION", "Maximum time for one run of the client", { default: "60s" }),
+    createTextFlag("report", "FILE", "Write a JUnit XML report to this file"),
+  ],
   examples: [
     ["List the checks", "auth certify --list"],
     ["Check a client", "auth certify -- node sign-in.js"],

@@ -8,7 +8,7 @@ import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { askChoice, askSeveral, askText, askYesNo, type PromptValidator } from "../../prompt/ask.ts";
 import { findChoices } from "../../prompt/missing-input.ts";
-import { withSpinner } from "../../prompt/spinner.ts";
+import { withSpinner } from "../../prompt/terminal.ts";
 
 type Question = z.output<typeof Attribute>;
 

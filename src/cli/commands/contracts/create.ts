@@ -5,7 +5,7 @@ import { type CommandSpec, createSwitch } from "../../../derive/command-spec.ts"
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { PartialFailureError, UsageError } from "../../process/failure.ts";
-import { canPrompt } from "../../prompt/confirm.ts";
+import { canPrompt } from "../../prompt/terminal.ts";
 import { type PreparedRequest, prepareRequest } from "../../runtime/derived-command.ts";
 
 const idempotentFlag = createSwitch("idempotent", "Show the contract with this external_metadata.id if it exists");

@@ -9,11 +9,11 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { replaceMissing } from "../../../client/errors.ts";
 import { readVirtualTime } from "../../../client/response.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
-import { withSpinner } from "../../prompt/spinner.ts";
+import { withSpinner } from "../../prompt/terminal.ts";
 import { fetchAllPages } from "../../runtime/paging.ts";
 import { parseActivities } from "../webhooks/registration.ts";
 import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
@@ -35,28 +35,28 @@ const shownColumns = [
   ...["CONTRACT_SIGNED", "CONTRACT_EXECUTED", "CONTRACT_VOIDED"],
 ] as const satisfies readonly Activity[];
 
-const flags = [
-  createTextFlag(
-    "since",
-    "TIME",
-    "Start of the period, in the service's time, which is virtual in an emulator: ISO time or duration ago (2h)",
-  ),
-  createTextFlag(
-    "received",
-    "PATH",
-    "Received payloads: folder of svc webhooks listen --save, or file with one per line",
-  ),
-  createTextFlag("activities", "A,B", `Check only these of the ${shownColumns.length} activities that leave a trace`, {
-    repeatable: true,
-    suggestions: activities,
-  }),
-] as const satisfies readonly FlagSpec[];
-
 const contractsReconcile = defineCommand({
   words: ["contracts", "reconcile"],
   summary: "Find webhooks that a receiver missed",
   description: `Reads the contracts that changed since a time, and lists the webhooks that the service would have sent for them to a subscriber of every activity. Registered webhooks are not compared: use --activities to check only yours. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")}.`,
-  flags,
+  flags: [
+    createTextFlag(
+      "since",
+      "TIME",
+      "Start of the period, in the service's time, which is virtual in an emulator: ISO time or duration ago (2h)",
+    ),
+    createTextFlag(
+      "received",
+      "PATH",
+      "Received payloads: folder of svc webhooks listen --save, or file with one per line",
+    ),
+    createTextFlag(
+      "activities",
+      "A,B",
+      `Check only these of the ${shownColumns.length} activities that leave a trace`,
+      { repeatable: true, suggestions: activities },
+    ),
+  ],
   examples: [
     [
       "List what a receiver missed while it was down",
@@ -64,9 +64,9 @@ const contractsReconcile = defineCommand({
     ],
     ["List the executions of the last two hours", "contracts reconcile --since 2h --activities CONTRACT_EXECUTED"],
   ],
-  async run({ flags: flagValues }, context) {
-    const selectedActivities = requireActivities(flagValues.activities);
-    const { since: from, received: path } = flagValues;
+  async run({ flags }, context) {
+    const selectedActivities = requireActivities(flags.activities);
+    const { since: from, received: path } = flags;
     const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
     requireTimeOrDuration(from);

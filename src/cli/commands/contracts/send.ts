@@ -9,7 +9,7 @@ import { isEmulator } from "../../connection/target.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
-import { withSpinner } from "../../prompt/spinner.ts";
+import { withSpinner } from "../../prompt/terminal.ts";
 import { prepareRequest } from "../../runtime/derived-command.ts";
 
 const contractsSend = defineCommand({

@@ -1,7 +1,5 @@
-import { lookupTable, toFields, tryParseJson } from "../../../base/object.ts";
-import type { CapturedRun, Context } from "../../command.ts";
-import { dim, red, type StyledLine } from "../../output/styled.ts";
-import { formatCommandLine } from "../../process/shell-words.ts";
+import { lookupTable } from "../../../base/object.ts";
+import type { StyledLine } from "../../output/styled.ts";
 
 export interface KeyActionState {
   /** ID of the contract that changed last. */
@@ -109,36 +107,3 @@ export const formatKeyHelp = (): readonly string[] => [
   "  ?  show the keys",
   "  q  quit",
 ];
-
-export function createKeyActionTools(
-  state: KeyActionState,
-  context: Context,
-  print: (...lines: readonly StyledLine[]) => Promise<void>,
-): KeyActionTools {
-  const announceCommand = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
-  return {
-    state,
-    print,
-    async run(argv) {
-      await announceCommand(argv);
-      const commandRun = await context.svc([...argv, "--json", "--yes"]);
-      if (commandRun.exit === 0) return toFields(tryParseJson(commandRun.stdout));
-      await print([red(findErrorMessage(commandRun))]);
-      return undefined;
-    },
-    async show(argv) {
-      await announceCommand(argv);
-      const { stdout, stderr } = await context.svc([...argv, "--yes"]);
-      const lines = `${stdout}${stderr}`.split("\n").filter((line) => line !== "");
-      await print(...lines);
-    },
-  };
-}
-
-/** Returns the error message of a failed command, or the last line of its error output. */
-function findErrorMessage({ stderr: err, exit }: CapturedRun): string {
-  const last = err.trim().split("\n").at(-1)!;
-  const { message, hint } = toFields(toFields(tryParseJson(last)).error);
-  const texts = [message, hint].filter((text) => typeof text === "string" && text !== "");
-  return texts.join(" ") || last || `The command ended with exit code ${exit}.`;
-}

@@ -6,83 +6,78 @@ import { describeDuration } from "../../../base/quantities.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { escapeControlCharacters } from "../../output/control-characters.ts";
-import { defaultColumns, measureWidth, readWindowWidth } from "../../output/line-wrapping.ts";
-import { type StyledLine, stripStyles } from "../../output/styled.ts";
+import { defaultColumns, measureWidth, readWindowWidth, type StyledLine, stripStyles } from "../../output/styled.ts";
 import { InterruptedError } from "../../process/failure.ts";
 import { type InputStream, write } from "../../process/host.ts";
 
-/** A growing list of lines. Terminals also show a status line below the list. */
-export class SessionScreen {
-  readonly #context: Context;
-  readonly #hasStatus: boolean;
-  #parts: readonly string[] = [];
+export type SessionScreen = ReturnType<typeof createSessionScreen>;
+
+/** Creates a growing list of lines. Terminals also show a status line below the list. */
+export function createSessionScreen(context: Context, hasStatus: boolean) {
+  const { output, host } = context;
+  let statusParts: readonly string[] = [];
   /** Status line as drawn. */
-  #drawnText = "";
-  #last = "";
-  #queue: Promise<void> = Promise.resolve();
+  let drawnText = "";
+  let lastNotice = "";
+  let queue: Promise<void> = Promise.resolve();
 
-  constructor(context: Context, hasStatus: boolean) {
-    this.#context = context;
-    this.#hasStatus = hasStatus;
-    if (!hasStatus) return;
-    const { stderr } = context.host;
-    const redraw = () => void this.#enqueue(async () => {});
-    stderr.on("resize", redraw);
-    context.onEnd(async () => {
-      stderr.off("resize", redraw);
-      await this.setStatus([]);
+  const getColumns = () => readWindowWidth(host.stderr, host.env) ?? defaultColumns;
+
+  /** Erases the status line, which can span several rows after the window became narrower. */
+  async function erase(): Promise<void> {
+    if (drawnText === "") return;
+    const rowsAbove = Math.ceil(measureWidth(drawnText) / getColumns()) - 1;
+    drawnText = "";
+    await write(context.host.stderr, `${rowsAbove > 0 ? `\x1b[${rowsAbove}A` : ""}\r\x1b[J`);
+  }
+
+  async function draw(): Promise<void> {
+    drawnText = fitParts(statusParts, getColumns() - 1);
+    if (drawnText !== "") await write(context.host.stderr, drawnText);
+  }
+
+  function enqueue(work?: () => Promise<void>): Promise<void> {
+    const task = queue.then(async () => {
+      await erase();
+      await work?.();
+      await draw();
     });
-  }
-
-  print(...lines: readonly StyledLine[]): Promise<void> {
-    return this.#enqueue(() => this.#context.output.print(...lines));
-  }
-
-  /**
-   * Reports an event of the session. Consecutive duplicates are omitted, because several parts can detect the same
-   * event. With machine-readable output, notices go to standard error.
-   */
-  showNotice(line: StyledLine): Promise<void> {
-    const text = stripStyles(line);
-    if (text === this.#last) return this.#queue;
-    this.#last = text;
-    return this.#context.output.format === "table" ? this.print(line) : this.#context.output.warn(line);
-  }
-
-  /** Replaces the status line. A narrow window shows only the first parts. */
-  async setStatus(parts: readonly string[]): Promise<void> {
-    if (!this.#hasStatus) return;
-    this.#parts = parts;
-    await this.#enqueue(async () => {});
-  }
-
-  #enqueue(work: () => Promise<void>): Promise<void> {
-    const task = this.#queue.then(async () => {
-      await this.#erase();
-      await work();
-      await this.#draw();
-    });
-    this.#queue = task.catch(() => {});
+    queue = task.catch(() => {});
     return task;
   }
 
-  /** Erases the status line, which can span several rows after the window became narrower. */
-  async #erase(): Promise<void> {
-    if (this.#drawnText === "") return;
-    const rowsAbove = Math.ceil(measureWidth(this.#drawnText) / this.#columns) - 1;
-    this.#drawnText = "";
-    await write(this.#context.host.stderr, `${rowsAbove > 0 ? `\x1b[${rowsAbove}A` : ""}\r\x1b[J`);
+  const print = (...lines: readonly StyledLine[]): Promise<void> => enqueue(() => output.print(...lines));
+
+  /** Replaces the status line. A narrow window shows only the first parts. */
+  async function setStatus(parts: readonly string[]): Promise<void> {
+    if (!hasStatus) return;
+    statusParts = parts;
+    await enqueue();
   }
 
-  async #draw(): Promise<void> {
-    this.#drawnText = fitParts(this.#parts, this.#columns - 1);
-    if (this.#drawnText !== "") await write(this.#context.host.stderr, this.#drawnText);
+  if (hasStatus) {
+    const redraw = () => void enqueue();
+    host.stderr.on("resize", redraw);
+    context.onEnd(async () => {
+      host.stderr.off("resize", redraw);
+      await setStatus([]);
+    });
   }
 
-  get #columns(): number {
-    const { stderr, env } = this.#context.host;
-    return readWindowWidth(stderr, env) ?? defaultColumns;
-  }
+  return {
+    print,
+    setStatus,
+    /**
+     * Reports an event of the session. Consecutive duplicates are omitted, because several parts can detect the same
+     * event. With machine-readable output, notices go to standard error.
+     */
+    showNotice(line: StyledLine): Promise<void> {
+      const text = stripStyles(line);
+      if (text === lastNotice) return queue;
+      lastNotice = text;
+      return output.format === "table" ? print(line) : output.warn(line);
+    },
+  };
 }
 
 const fitParts = (parts: readonly string[], columns: number): string =>

@@ -1,13 +1,15 @@
 import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { waitUntilAborted } from "../../../base/concurrency.ts";
-import type { Context } from "../../command.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
+import type { CapturedRun, Context } from "../../command.ts";
 import type { WebhookReceiver } from "../../connection/webhook-receiver.ts";
-import type { StyledLine } from "../../output/styled.ts";
+import { dim, red, type StyledLine } from "../../output/styled.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
 import type { HandledDelivery } from "../webhooks/forwarding.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
-import { createKeyActionTools, formatKeyHelp, type KeyActionState, keyActions } from "./actions.ts";
+import { formatKeyHelp, type KeyActionState, type KeyActionTools, keyActions } from "./actions.ts";
 import {
   followEmulator,
   formatAttemptLine,
@@ -20,7 +22,7 @@ import {
 } from "./events.ts";
 import { formatStatusParts, type ObservedClock, readKeys, type SessionScreen, type SessionWebhooks } from "./screen.ts";
 
-export interface DevSessionOptions {
+interface DevSessionOptions {
   readonly forwardTo: string | undefined;
   readonly activities: readonly string[];
   /** Whether the session reads keys and shows a status line. */
@@ -31,181 +33,197 @@ const defaultResubscribeMs = 500;
 const defaultStatusIntervalMs = 1_000;
 const defaultProbeIntervalMs = 300;
 
-export class DevSession {
-  readonly #options: DevSessionOptions;
-  /** Context of this folder's emulator. */
-  readonly #context: Context;
-  readonly #screen: SessionScreen;
-  readonly #state: KeyActionState = {};
-  #clock: ObservedClock | undefined;
-  #webhooks: SessionWebhooks = [];
-  #hasEnded = false;
-  #acting: Promise<void> = Promise.resolve();
+/** Creates the session in the context of this folder's emulator. */
+export function createDevSession(
+  { forwardTo, activities, isInteractive }: DevSessionOptions,
+  context: Context,
+  screen: SessionScreen,
+) {
+  const { host, signal, output } = context;
+  const isJson = output.format !== "table";
+  const state: KeyActionState = {};
+  let clock: ObservedClock | undefined;
+  let webhooks: SessionWebhooks = [];
+  let hasEnded = false;
+  let acting: Promise<void> = Promise.resolve();
+  context.onEnd(async () => {
+    hasEnded = true;
+  });
 
-  constructor(options: DevSessionOptions, context: Context, screen: SessionScreen) {
-    this.#options = options;
-    this.#context = context;
-    this.#screen = screen;
-    context.onEnd(async () => {
-      this.#hasEnded = true;
-    });
-  }
+  const isAppDown = (): boolean => state.closedAddress !== undefined;
 
-  get webhookId(): number | undefined {
-    return this.#state.webhookId;
-  }
-
-  get #isAppDown(): boolean {
-    return this.#state.closedAddress !== undefined;
-  }
-
-  /** Width of the terminal. Undefined in a pipe. */
-  get #columns(): number | undefined {
-    return this.#options.isInteractive ? this.#context.host.stdout.columns : undefined;
-  }
-
-  get #isJson(): boolean {
-    return this.#context.output.format !== "table";
-  }
+  /** Returns the width of the terminal. Undefined in a pipe. */
+  const getColumns = (): number | undefined => (isInteractive ? host.stdout.columns : undefined);
 
   /** Prints a document for programs, or a line for users. */
-  async #showEvent(value: object, line?: StyledLine): Promise<void> {
-    if (this.#isJson) await this.#context.output.printDocument(value);
-    else if (line !== undefined) await this.#screen.print(line);
+  async function showEvent(value: object, line?: StyledLine): Promise<void> {
+    if (isJson) await output.printDocument(value);
+    else if (line !== undefined) await screen.print(line);
   }
 
   /** Creates the webhook of the session. Creates another webhook if the first one is deleted. */
-  async subscribe(receiver: WebhookReceiver): Promise<void> {
-    const { activities, forwardTo } = this.#options;
-    const id = await subscribe(this.#context, { url: receiver.url, activities, title: "svc dev" });
+  async function subscribeReceiver(receiver: WebhookReceiver): Promise<void> {
+    const id = await subscribe(context, { url: receiver.url, activities, title: "svc dev" });
     if (id === undefined) return;
-    this.#state.webhookId = id;
-    const onDeleted = () => void this.#subscribeAgain(receiver);
-    await watchSubscription({ id, url: receiver.url }, { app: forwardTo, onDeleted }, this.#context);
+    state.webhookId = id;
+    const onDeleted = () => void subscribeAgain(receiver);
+    await watchSubscription({ id, url: receiver.url }, { app: forwardTo, onDeleted }, context);
   }
 
-  async #subscribeAgain(receiver: WebhookReceiver): Promise<void> {
-    const { host, signal } = this.#context;
-    while (!this.#hasEnded && !signal.aborted) {
+  async function subscribeAgain(receiver: WebhookReceiver): Promise<void> {
+    while (!hasEnded && !signal.aborted) {
       try {
-        await this.subscribe(receiver);
-        await this.#screen.showNotice(`Webhook ${this.#state.webhookId} is subscribed.`);
-        return await this.#showEvent({ type: "subscribed", webhook_id: this.#state.webhookId });
+        await subscribeReceiver(receiver);
+        await screen.showNotice(`Webhook ${state.webhookId} is subscribed.`);
+        return await showEvent({ type: "subscribed", webhook_id: state.webhookId });
       } catch {
         await host.wall.sleep(defaultResubscribeMs, signal);
       }
     }
   }
 
-  async onDelivery(delivery: HandledDelivery): Promise<void> {
-    await this.#showEvent(toDeliveryEvent(delivery), formatDeliveryLine(delivery, this.#columns));
-    if (delivery.forwardResult && "error" in delivery.forwardResult) await this.#checkApp();
+  async function onDelivery(delivery: HandledDelivery): Promise<void> {
+    await showEvent(toDeliveryEvent(delivery), formatDeliveryLine(delivery, getColumns()));
+    if (delivery.forwardResult && "error" in delivery.forwardResult) await checkApp();
   }
 
   /** Checks the forwarding target. If it refuses connections, repeats the check until it accepts them. */
-  async #checkApp(): Promise<void> {
-    const { forwardTo } = this.#options;
-    if (forwardTo === undefined || this.#isAppDown || !(await isRefused(forwardTo))) return;
+  async function checkApp(): Promise<void> {
+    if (forwardTo === undefined || isAppDown() || !(await isRefused(forwardTo))) return;
     // A concurrent check can finish first.
-    if (this.#isAppDown) return;
-    this.#state.closedAddress = forwardTo;
-    this.#reportApp("app_down", `${forwardTo} refuses connections: webhooks fail until your app runs there.`);
-    void this.#waitForApp(forwardTo);
+    if (isAppDown()) return;
+    state.closedAddress = forwardTo;
+    reportApp("app_down", `${forwardTo} refuses connections: webhooks fail until your app runs there.`);
+    void waitForApp(forwardTo);
   }
 
-  async #waitForApp(forwardTo: string): Promise<void> {
-    const { host, signal } = this.#context;
+  async function waitForApp(address: string): Promise<void> {
     do await host.wall.sleep(defaultProbeIntervalMs, signal);
-    while (!signal.aborted && (await isRefused(forwardTo)));
+    while (!signal.aborted && (await isRefused(address)));
     if (signal.aborted) return;
-    this.#state.closedAddress = undefined;
-    this.#reportApp("app_up", `${forwardTo} accepts connections again.`);
+    state.closedAddress = undefined;
+    reportApp("app_up", `${address} accepts connections again.`);
   }
 
-  #reportApp(type: "app_down" | "app_up", line: string): void {
-    void this.#screen.showNotice(line);
-    void this.#showEvent({ type, forward_to: this.#options.forwardTo });
-    void this.#drawStatus();
+  function reportApp(type: "app_down" | "app_up", line: string): void {
+    void screen.showNotice(line);
+    void showEvent({ type, forward_to: forwardTo });
+    void drawStatus();
   }
 
   /** Resolves when the user quits. Without a keyboard, resolves when the run ends. */
-  async run(): Promise<void> {
-    const { signal } = this.#context;
-    await this.#checkApp();
+  async function run(): Promise<void> {
+    await checkApp();
     const runEnd = new AbortController();
-    const context = { ...this.#context, signal: AbortSignal.any([signal, runEnd.signal]) };
-    const following = followEmulator(context, (event) => this.#onEvent(event));
-    const statusLoop = this.#options.isInteractive ? this.#runStatusLoop(context.signal) : undefined;
+    const endSignal = AbortSignal.any([signal, runEnd.signal]);
+    const sessionContext = { ...context, signal: endSignal };
+    const following = followEmulator(sessionContext, onEvent);
+    const statusLoop = isInteractive ? runStatusLoop(endSignal) : undefined;
     try {
-      await this.#refresh().catch(() => {});
-      if (this.#options.isInteractive) await readKeys(context, (key) => this.#onKey(key));
+      await refresh().catch(() => {});
+      if (isInteractive) await readKeys(sessionContext, onKey);
       else await waitUntilAborted(signal);
     } finally {
-      this.#hasEnded = true;
+      hasEnded = true;
       runEnd.abort();
       await Promise.all([following, statusLoop]);
     }
   }
 
-  #onKey(key: string): void {
-    if (key === "?") return void this.#screen.print(...formatKeyHelp());
+  const announceCommand = (argv: readonly string[]) => screen.print([dim("$ "), formatCommandLine(argv)]);
+  const keyActionTools: KeyActionTools = {
+    state,
+    print: screen.print,
+    async run(argv) {
+      await announceCommand(argv);
+      const commandRun = await context.svc([...argv, "--json", "--yes"]);
+      if (commandRun.exit === 0) return toFields(tryParseJson(commandRun.stdout));
+      await screen.print([red(findErrorMessage(commandRun))]);
+      return undefined;
+    },
+    async show(argv) {
+      await announceCommand(argv);
+      const { stdout, stderr } = await context.svc([...argv, "--yes"]);
+      await screen.print(...`${stdout}${stderr}`.split("\n").filter((line) => line !== ""));
+    },
+  };
+
+  function onKey(key: string): void {
+    if (key === "?") return void screen.print(...formatKeyHelp());
     const action = keyActions[key];
     if (!action) return;
-    const tools = createKeyActionTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
     // Actions run sequentially, because an action can need the result of the previous one.
-    this.#acting = this.#acting.then(() =>
-      action.perform(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
+    acting = acting.then(() =>
+      action.perform(keyActionTools).catch((error: unknown) => screen.print(`error: ${(error as Error).message}`)),
     );
   }
 
-  #onEvent(event: SessionEvent): void {
-    const columns = this.#columns;
+  function onEvent(event: SessionEvent): void {
+    const columns = getColumns();
     if (event.event === "clock") {
-      this.#clock = { ...event.clock, seenAt: this.#context.host.wall.monotonicNow() };
-      return void this.#drawStatus();
+      clock = { ...event.clock, seenAt: host.wall.monotonicNow() };
+      return void drawStatus();
     }
     if (event.event === "contract") {
-      this.#state.contract = event.ref;
-      this.#state.contractStatus = event.contract.contract_status;
+      state.contract = event.ref;
+      state.contractStatus = event.contract.contract_status;
     }
     if (event.event === "request" && event.request.service !== "emulator") {
-      void this.#showEvent(toRequestEvent(event.request), formatRequestLine(event.request, columns));
+      void showEvent(toRequestEvent(event.request), formatRequestLine(event.request, columns));
     }
-    if (event.event === "delivery") this.#onAttempt(event, columns);
-    if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
+    if (event.event === "delivery") onAttempt(event, columns);
+    if (["delivery", "state", "resync", "begin"].includes(event.event)) void refresh().catch(() => {});
   }
 
   /** Shows an attempt. Tables omit successful ones to the session's webhook, because its receiver reports them. */
-  #onAttempt({ at, delivery }: Extract<SessionEvent, { event: "delivery" }>, columns: number | undefined): void {
-    const isOwn = delivery.webhook_id === this.#state.webhookId;
-    if (isOwn) this.#state.deliveryId = delivery.id;
+  function onAttempt(
+    { at, delivery }: Extract<SessionEvent, { event: "delivery" }>,
+    columns: number | undefined,
+  ): void {
+    const isOwn = delivery.webhook_id === state.webhookId;
+    if (isOwn) state.deliveryId = delivery.id;
     const hasArrived = delivery.outcome === "delivered";
     const isNew = delivery.attempt === null && delivery.outcome === "waiting";
-    if (isNew || (isOwn && hasArrived && !this.#isJson)) return;
-    void this.#showEvent(toAttemptEvent(at, delivery), formatAttemptLine(at, delivery, columns));
+    if (isNew || (isOwn && hasArrived && !isJson)) return;
+    void showEvent(toAttemptEvent(at, delivery), formatAttemptLine(at, delivery, columns));
   }
 
-  async #refresh(): Promise<void> {
-    if (!this.#options.isInteractive || this.#hasEnded) return;
-    const { host } = this.#context;
-    const client = await this.#context.client("emulator", { connections: 1 });
+  async function refresh(): Promise<void> {
+    if (!isInteractive || hasEnded) return;
+    const client = await context.client("emulator", { connections: 1 });
     const once = { retries: 0 };
-    this.#webhooks = await client.call(listControlWebhooks, {}, once);
-    this.#clock = { ...(await client.call(showClock, {}, once)), seenAt: host.wall.monotonicNow() };
-    await this.#drawStatus();
+    webhooks = await client.call(listControlWebhooks, {}, once);
+    clock = { ...(await client.call(showClock, {}, once)), seenAt: host.wall.monotonicNow() };
+    await drawStatus();
   }
 
-  async #runStatusLoop(signal: AbortSignal): Promise<void> {
-    const { host } = this.#context;
-    while (!signal.aborted) {
-      await host.wall.sleep(defaultStatusIntervalMs, signal);
-      if (!signal.aborted && this.#clock?.mode === "real") await this.#drawStatus();
+  async function runStatusLoop(endSignal: AbortSignal): Promise<void> {
+    while (!endSignal.aborted) {
+      await host.wall.sleep(defaultStatusIntervalMs, endSignal);
+      if (!endSignal.aborted && clock?.mode === "real") await drawStatus();
     }
   }
 
-  async #drawStatus(): Promise<void> {
-    if (this.#hasEnded) return;
-    const now = this.#context.host.wall.monotonicNow();
-    await this.#screen.setStatus(formatStatusParts(this.#clock, this.#webhooks, this.#isAppDown, now));
+  async function drawStatus(): Promise<void> {
+    if (hasEnded) return;
+    const now = host.wall.monotonicNow();
+    await screen.setStatus(formatStatusParts(clock, webhooks, isAppDown(), now));
   }
+
+  return {
+    get webhookId(): number | undefined {
+      return state.webhookId;
+    },
+    subscribe: subscribeReceiver,
+    onDelivery,
+    run,
+  };
+}
+
+/** Returns the error message of a failed command, or the last line of its error output. */
+function findErrorMessage({ stderr: err, exit }: CapturedRun): string {
+  const last = err.trim().split("\n").at(-1)!;
+  const { message, hint } = toFields(toFields(tryParseJson(last)).error);
+  const texts = [message, hint].filter((text) => typeof text === "string" && text !== "");
+  return texts.join(" ") || last || `The command ended with exit code ${exit}.`;
 }

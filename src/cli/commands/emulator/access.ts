@@ -1,5 +1,5 @@
 import { approveDevice } from "../../../api/emulator/device-grants.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
@@ -37,18 +37,16 @@ const workspacesCreate = createMaskedCommand(
   ["client_secret", "hmac_key"],
 );
 
-const deviceFlags = [
-  createTextFlag("cluster", "ID", "Cluster of the device (default: the cluster of the address, or the first)"),
-  createTextFlag("email", "ADDRESS", "E-mail address of the user who decides"),
-  createTextFlag("file", "FILE", "State file of the running emulator"),
-] as const satisfies readonly FlagSpec[];
-
 const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
   defineCommand({
     words: ["emulator", "device", verb],
     summary: `${verb === "approve" ? "Approve" : "Deny"} a device by its user code, as a user`,
     positionals: [{ name: "user_code", description: "User code that the device shows; case and hyphen are ignored" }],
-    flags: deviceFlags,
+    flags: [
+      createTextFlag("cluster", "ID", "Cluster of the device (default: the cluster of the address, or the first)"),
+      createTextFlag("email", "ADDRESS", "E-mail address of the user who decides"),
+      createTextFlag("file", "FILE", "State file of the running emulator"),
+    ],
     examples: [["Use the code that a device shows", `emulator device ${verb} WDJB-MJHT`]],
     async run(input, context) {
       const client = await context.client("emulator", { file: input.flags.file });

@@ -15,15 +15,14 @@ import {
   resolveRunFile,
   resolveStateFile,
 } from "../../connection/emulator/run-file.ts";
-import { resolveStore } from "../../connection/store-url.ts";
 import { checkOutputFile } from "../../output/file.ts";
-import { defaultColumns } from "../../output/line-wrapping.ts";
+import { defaultColumns } from "../../output/styled.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { isSwitchedOn } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
-import { isStateless, readEmulatorOptions } from "./options.ts";
+import { isStateless, readEmulatorOptions, resolveStore } from "./options.ts";
 import {
   createJsonLog,
   createReadyEvent,

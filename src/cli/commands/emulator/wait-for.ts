@@ -14,7 +14,7 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
-import { withSpinner } from "../../prompt/spinner.ts";
+import { withSpinner } from "../../prompt/terminal.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type MatchedEvents = ResultOf<typeof wait>;

@@ -14,33 +14,26 @@ export interface McpToolResult {
   readonly isError: boolean;
 }
 
+export type ToolRunner = ReturnType<typeof createToolRunner>;
+
 /** Runs command lines for tools one by one, with JSON output and the services of the server's own command line. */
-export class ToolRunner {
-  readonly #context: Context;
-  readonly #mutex = new Mutex();
-  #commands: Promise<readonly ListedCommand[]> | undefined;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
-  listCommands(): Promise<readonly ListedCommand[]> {
-    this.#commands ??= this.#context.svc(["help", "--json"]).then(({ stdout }) => JSON.parse(stdout).commands);
-    return this.#commands;
-  }
-
-  /** Runs a command line. Resolves with its standard output, or with its error if the output is empty. */
-  async run(argv: readonly string[], stdin?: string): Promise<McpToolResult> {
-    const { host, globals, svc } = this.#context;
-    const line = [...argv, "--json", "--quiet", "--no-input", ...formatTargetFlags(globals)];
-    // Command lines run in order, because a change can depend on the previous one.
-    const run = await this.#mutex.runExclusive(() => svc(line, stdin === undefined ? {} : { stdin }));
-    return toResult(run, collectSecrets(host.env));
-  }
-
-  async waitUntilIdle(): Promise<void> {
-    await this.#mutex.waitUntilIdle();
-  }
+export function createToolRunner({ host, globals, svc }: Context) {
+  const mutex = new Mutex();
+  let commands: Promise<readonly ListedCommand[]> | undefined;
+  return {
+    listCommands(): Promise<readonly ListedCommand[]> {
+      commands ??= svc(["help", "--json"]).then(({ stdout }) => JSON.parse(stdout).commands);
+      return commands;
+    },
+    /** Runs a command line. Resolves with its standard output, or with its error if the output is empty. */
+    async run(argv: readonly string[], stdin?: string): Promise<McpToolResult> {
+      const line = [...argv, "--json", "--quiet", "--no-input", ...formatTargetFlags(globals)];
+      // Command lines run in order, because a change can depend on the previous one.
+      const run = await mutex.runExclusive(() => svc(line, stdin === undefined ? {} : { stdin }));
+      return toResult(run, collectSecrets(host.env));
+    },
+    waitUntilIdle: () => mutex.waitUntilIdle(),
+  };
 }
 
 function toResult({ exit, stdout, stderr }: CapturedRun, secrets: readonly string[]): McpToolResult {

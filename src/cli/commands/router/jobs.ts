@@ -6,7 +6,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
-import { confirmYes } from "../../prompt/confirm.ts";
+import { confirmYes } from "../../prompt/terminal.ts";
 import { findBulkJobKind } from "./bulk/job-kinds.ts";
 import { readJobLog } from "./bulk/log/job-log.ts";
 import { getJobsFolder, type ListedJob, listJobs, readJob, removeJob, type StoredJob } from "./bulk/log/jobs.ts";

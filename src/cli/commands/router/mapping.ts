@@ -7,7 +7,7 @@ import { type CommandSpec, createTextFlag, type FlagSpec, type PositionalSpec } 
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
-import { confirmName, confirmYes } from "../../prompt/confirm.ts";
+import { confirmName, confirmYes } from "../../prompt/terminal.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { hashFlag, toIdentifier } from "./bulk/identifiers.ts";
 import { formatOutcome, type MappingJobKind, mappingJobKinds, requireConfirmed } from "./bulk/job-kinds.ts";

@@ -8,7 +8,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
-import { confirmName } from "../../prompt/confirm.ts";
+import { confirmName } from "../../prompt/terminal.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { type EmailHashing, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
 import { formatOutcome, offboardJobKind, offboardKinds, requireConfirmed } from "./bulk/job-kinds.ts";

@@ -1,13 +1,12 @@
-import { listOwners } from "../../../api/emulator/owners.ts";
-import { listClusters } from "../../../api/router/clusters.ts";
-import { isEmailHash } from "../../../base/email-address.ts";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { isEmailHash, toAddressKey } from "../../../base/email-address.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { readClusterClaim } from "../../../schemes/http-authorization.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { type EmailHashing, getEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
-import { lookUpPublicly } from "./bulk/lookup.ts";
+import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { createHashedEmailKind, type EmailHashing, getEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
 
 interface Owner {
   readonly table: string;
@@ -48,6 +47,8 @@ const routerResolve = defineCommand({
 });
 
 async function lookUpOwners(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
+  // The other command of this module needs neither these schemas nor those of the emulator.
+  const { lookUpPublicly } = await import("./bulk/lookup.ts");
   const client = await context.client("router");
   const lookUp = async (table: string, key: string): Promise<Owner[]> => {
     const cluster_id = await lookUpPublicly(table, key, client);
@@ -61,6 +62,7 @@ async function lookUpOwners(context: Context, identifier: string, hashing: Email
 
 /** Finds a cluster by its ID, by a token that begins with the ID, or by a JWT with such a claim. */
 async function findNamedClusters(context: Context, identifier: string): Promise<Owner[]> {
+  const { listClusters } = await import("../../../api/router/clusters.ts");
   const client = await context.client("router");
   const ids = (await client.call(listClusters)).map(({ cluster_id }) => cluster_id);
   const claimedCluster = readClusterClaim(identifier);
@@ -76,8 +78,30 @@ async function findNamedClusters(context: Context, identifier: string): Promise<
 
 async function findEmulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
+  const { listOwners } = await import("../../../api/emulator/owners.ts");
   const client = await context.client("emulator", { file });
   return client.call(listOwners, { query: { identifier } });
 }
 
-export const commands: readonly Command[] = [routerResolve];
+/** The look-up accepts any string, so an unhashed address would match nothing. */
+const showEmail = defineCommand({
+  words: ["router", "show-email"],
+  summary: "Show which cluster an e-mail address or hash is mapped to",
+  extendsDerived: true,
+  readsDerived: { positionals: [{ name: "email_hash" }] },
+  flags: [hashFlag],
+  examples: [["Look up an address", "router show-email ada@northwind.example"]],
+  async run(input, context, spec) {
+    const text = input.positionals.email_hash.trim();
+    const isIdentifier = input.flags.hash === "none" || !(text.includes("@") || isEmailHash(text));
+    const email_hash = isIdentifier ? text : toIdentifier(emailKind, text);
+    return runDerivedCommand(spec!, { ...input, positionals: { email_hash } }, context);
+  },
+});
+
+// Loading Node's hash module, which rows of files use, would take a tenth of the whole look-up.
+const emailKind = createHashedEmailKind((address) =>
+  Buffer.from(sha256(Buffer.from(toAddressKey(address)))).toString("hex"),
+);
+
+export const commands: readonly Command[] = [routerResolve, showEmail];

@@ -33,7 +33,11 @@ const stepKinds = Object.keys(stepSchemas) as StepKind[];
 const uncheckedSteps = z.unknown().optional();
 
 /** Receives each well-formed command line of a scenario, whose other steps can be invalid. */
-export type CommandLineListener = (svc: StepOf<"svc">["svc"], position: FilePosition) => void;
+export type CommandLineListener = (words: readonly string[], position: FilePosition) => void;
+
+/** Returns undefined if a quote is not closed. References within a word are not split. */
+export const splitCommandLine = (svc: StepOf<"svc">["svc"]): readonly string[] | undefined =>
+  typeof svc === "string" ? splitWords(svc) : svc.map(String);
 
 export function findScenarioProblems(
   scenario: Record<string, unknown>,
@@ -93,8 +97,9 @@ export function findScenarioProblems(
   }
 
   function checkCommandLine(svc: StepOf<"svc">["svc"], path: ScenarioPath): void {
-    if (typeof svc === "string" && splitWords(svc) === undefined) report(path, "svc has a quote that is not closed.");
-    else onCommandLine(svc, locate(path));
+    const words = splitCommandLine(svc);
+    if (words === undefined) report(path, "svc has a quote that is not closed.");
+    else onCommandLine(words, locate(path));
   }
 
   function findKind(step: Record<string, unknown>, path: ScenarioPath): StepKind | undefined {

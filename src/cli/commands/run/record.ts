@@ -5,7 +5,7 @@ import type { Context } from "../../command.ts";
 import { writeOutput } from "../../output/file.ts";
 import { isSeedFile } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { withSpinner } from "../../prompt/spinner.ts";
+import { withSpinner } from "../../prompt/terminal.ts";
 import { type RunnableScenario, type ScenarioEnvironment, withScenarioEnvironment } from "./environment.ts";
 import { createPause, createStep, createSteps, formatStory, type LinkedAction, linkActions } from "./recorded-story.ts";
 import { findGoal, getGoalId, type RecordedAction, readRecording } from "./recording.ts";

@@ -1,5 +1,5 @@
 import { pluralize } from "../../../base/text.ts";
-import { escapeMarkup, formatJUnit } from "../../output/junit.ts";
+import { escapeMarkup, formatJUnit } from "../../output/ci.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../../output/styled.ts";
 import type { ScenarioResult, StepResult } from "./run-scenario.ts";
 

@@ -10,7 +10,6 @@ import { annotateAt, shouldAnnotate } from "../../output/ci.ts";
 import { writeOutput } from "../../output/file.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { withScenarioEnvironment } from "./environment.ts";
-import { loadScenarios } from "./load.ts";
 import {
   formatHtmlReport,
   formatJUnitReport,
@@ -20,7 +19,7 @@ import {
   formatStepLines,
 } from "./reports.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
-import { InvalidScenarioError, insertObservations, type ParsedScenario } from "./scenario-file.ts";
+import { InvalidScenarioError, insertObservations, loadScenarios, type ParsedScenario } from "./scenario-file.ts";
 
 interface RunFilesOptions {
   /** Number of processes. The default depends on the CPU cores and files. */

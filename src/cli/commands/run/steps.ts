@@ -10,7 +10,8 @@ import { pluralize } from "../../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
-import { formatCommandLine, splitWords } from "../../process/shell-words.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
+import { splitCommandLine } from "./check-scenario.ts";
 import type { ScenarioEnvironment } from "./environment.ts";
 import { formatInterpolatedValue, resolveReferences } from "./references.ts";
 import { contractActions, type StepKind, type StepOf, stepSchemas } from "./schema.ts";
@@ -148,14 +149,10 @@ function findContract(step: object, { value, title }: StepObservation): string |
   return /(?<![\w-])[TH]-\d+(?![\w-])/.exec(texts.join("\n"))?.[0];
 }
 
-/** Splits a command line into words. References within a word are not split. */
-export const getCommandWords = (svc: StepOf<"svc">["svc"]): readonly string[] =>
-  typeof svc === "string" ? splitWords(svc)! : svc.map(String);
-
 /** Replaces the references in the words. A response value is never parsed as a flag. */
 function resolveLine({ svc }: Partial<StepOf<"svc">>, { values }: ScenarioEnvironment): Partial<StepOf<"svc">> {
   if (svc === undefined) return {};
-  const words = getCommandWords(svc).map((word) => {
+  const words = splitCommandLine(svc)!.map((word) => {
     const argument = formatInterpolatedValue(resolveReferences<unknown>(word, values));
     if (!word.startsWith("-") && argument.startsWith("-"))
       throw new UsageError(`${word} must not begin with a hyphen, got "${argument}". Use --flag=${word} for a value.`);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hashEmail } from "../../../base/email-address.ts";
 import { isObject, toFields } from "../../../base/object.ts";
-import type { RecordingClient } from "./record-caller.ts";
+import type { RecordingClient } from "./recording.ts";
 
 export const journeyPlanSteps: readonly string[] = [
   "Send requests with missing fields and wrong types, which create nothing",

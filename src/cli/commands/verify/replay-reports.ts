@@ -1,6 +1,6 @@
 import { pluralize } from "../../../base/text.ts";
 import type { ClaimReport, ReportedDifference, VerifyReport } from "../../../verify/report.ts";
-import { formatJUnit } from "../../output/junit.ts";
+import { formatJUnit } from "../../output/ci.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 
 /** Formats a value. Strings are quoted only where that shows the difference. */

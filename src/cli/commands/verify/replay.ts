@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
-import { createSwitch, createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag, type PositionalSpec } from "../../../derive/command-spec.ts";
 import { renderReference } from "../../../derive/reference.ts";
 import { deriveSpecs } from "../../../derive/specs.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
@@ -18,8 +18,7 @@ import { resolveServiceTarget } from "../../connection/target.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { toUsageError } from "./open-recorder.ts";
-import { findCredentialHeaders, toNetworkFailure } from "./record-caller.ts";
+import { findCredentialHeaders, toNetworkFailure, toUsageError } from "./recording.ts";
 import {
   type ComparedSides,
   formatReplayJUnit,
@@ -30,34 +29,32 @@ import {
 
 const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;
 
-const flags = [
-  createTextFlag(
-    "against",
-    "emulator|NAME",
-    "Compare a fresh emulator with the recording, or the service of this profile",
-    { default: "emulator" },
-  ),
-  {
-    flag: "rate",
-    type: "number",
-    placeholder: "N",
-    description: "Maximum requests per second to a service",
-    default: 5,
-  },
-  createTextFlag("accept", "ID", "Accept this difference from now on", { repeatable: true }),
-  createTextFlag("reason", "TEXT", "Why it is accepted"),
-  createTextFlag("junit", "FILE", "Write a JUnit XML report"),
-  createTextFlag("markdown", "FILE", "Write a report for a pull request"),
-  createTextFlag("reference", "FILE", "Write the reference with the observations"),
-] as const satisfies readonly FlagSpec[];
-
 const verifyReplay = defineCommand({
   words: ["verify", "replay"],
   summary: "Compare the emulator with recorded traffic",
   description:
     "Starts an emulator whose state is created from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. The findings are stored in the corpus for svc emulator start --observed. With --against NAME, only reads are sent to the service of a profile, which contains other contracts and people than the recorded service. Statuses, failures, headers, fields, types and enumerations are compared, but not contents.",
   positionals: [corpusFolder],
-  flags,
+  flags: [
+    createTextFlag(
+      "against",
+      "emulator|NAME",
+      "Compare a fresh emulator with the recording, or the service of this profile",
+      { default: "emulator" },
+    ),
+    {
+      flag: "rate",
+      type: "number",
+      placeholder: "N",
+      description: "Maximum requests per second to a service",
+      default: 5,
+    },
+    createTextFlag("accept", "ID", "Accept this difference from now on", { repeatable: true }),
+    createTextFlag("reason", "TEXT", "Why it is accepted"),
+    createTextFlag("junit", "FILE", "Write a JUnit XML report"),
+    createTextFlag("markdown", "FILE", "Write a report for a pull request"),
+    createTextFlag("reference", "FILE", "Write the reference with the observations"),
+  ],
   examples: [
     ["Write a report in CI", "verify replay corpus --junit verify.xml"],
     [
@@ -66,21 +63,21 @@ const verifyReplay = defineCommand({
     ],
     ["Check whether the service still matches", "verify replay corpus --against staging"],
   ],
-  async run({ positionals, flags: flagValues }, context) {
+  async run({ positionals, flags }, context) {
     const { host, output, signal } = context;
-    const { accept = [], reason, against = "emulator", rate = 5 } = flagValues;
+    const { accept = [], reason, against = "emulator", rate = 5 } = flags;
     const isService = against !== "emulator";
     if (accept.length > 0 && (reason === undefined || reason.trim() === ""))
       throw new UsageError("--reason is required with --accept");
     if (accept.length === 0 && reason !== undefined) throw new UsageError("--accept is required with --reason");
     // These flags are about differences of the emulator, not of a service.
     const excludedFlag = isService
-      ? (["reference", "accept"] as const).find((flag) => flagValues[flag] !== undefined)
+      ? (["reference", "accept"] as const).find((flag) => flags[flag] !== undefined)
       : undefined;
     if (excludedFlag !== undefined) throw new UsageError(`--${excludedFlag} cannot be used with --against ${against}`);
     const folder = resolve(host.cwd, positionals.folder);
     for (const flag of ["junit", "markdown", "reference"] as const)
-      await checkReportFile(host, folder, flag, flagValues[flag]);
+      await checkReportFile(host, folder, flag, flags[flag]);
     const acceptedReasons = isService ? {} : await readAccepted(folder);
     const corpus = await readCorpus(folder).catch((cause: unknown) => {
       throw toUsageError(cause, "<folder>");
@@ -100,9 +97,9 @@ const verifyReplay = defineCommand({
     const writeReport = async (path: string | undefined, text: () => string | Promise<string>) => {
       if (path !== undefined) await writeOutput(host, path, [Buffer.from(await text())]);
     };
-    await writeReport(flagValues.junit, () => formatReplayJUnit(report, sides));
-    await writeReport(flagValues.markdown, () => formatReplayMarkdown(report, sides));
-    if (observations) await writeReport(flagValues.reference, () => formatObservedReference(observations));
+    await writeReport(flags.junit, () => formatReplayJUnit(report, sides));
+    await writeReport(flags.markdown, () => formatReplayMarkdown(report, sides));
+    if (observations) await writeReport(flags.reference, () => formatObservedReference(observations));
     if (output.isText) await output.print(...formatReplayLines(report, sides));
     else {
       const document = toReplayDocument(report);

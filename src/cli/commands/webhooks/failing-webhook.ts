@@ -9,8 +9,16 @@ import {
 } from "../../../api/webhook-health/attempts.ts";
 import type { Webhook, WebhookHealth } from "../../../api/webhook-health/health.ts";
 import { compareAttemptTimes, type DeliveryAttempt } from "../../../api/webhook-health/streak.ts";
-import { wrapLine } from "../../output/line-wrapping.ts";
-import { bold, dim, red, type StyledLine, stripStyles, styleState, styleStatus } from "../../output/styled.ts";
+import {
+  bold,
+  dim,
+  red,
+  type StyledLine,
+  stripStyles,
+  styleState,
+  styleStatus,
+  wrapLine,
+} from "../../output/styled.ts";
 
 type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
 type WebhookFindings = ReturnType<typeof buildFindings>;

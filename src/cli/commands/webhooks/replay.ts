@@ -19,12 +19,13 @@ import {
   type DeliverySender,
   formatPostResult,
   isSuccessfulPost,
+  keyFlag,
   openDeliverySender,
   parseHeader,
   parseReceiverUrl,
+  resolveKey,
   signBody,
 } from "./forwarding.ts";
-import { keyFlag, resolveKey } from "./key.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
 interface ReplayedDelivery extends SavedDelivery {

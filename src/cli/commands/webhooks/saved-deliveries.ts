@@ -1,13 +1,10 @@
 import { constants } from "node:fs";
 import { access, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
-import { showClock } from "../../../api/emulator/clock.ts";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/folders.ts";
 import type { Context } from "../../command.ts";
-import { isEmulator } from "../../connection/target.ts";
-import type { ReceivedWebhookRequest } from "../../connection/webhook-receiver.ts";
 import { readInput, readText } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -116,29 +113,4 @@ async function findNearestFolder(folder: string): Promise<string> {
     throw error;
   });
   return stats ? `${folder}${sep}` : findNearestFolder(dirname(folder));
-}
-
-/** Opens the corpus that is being recorded in this folder. Returns undefined if there is none. */
-export async function openRecording(folder: string, context: Context) {
-  const { joinRecording } = await import("../verify/open-recorder.ts");
-  const recorder = await joinRecording(context, folder);
-  if (!recorder) return undefined;
-  return {
-    async add(
-      operation: string,
-      { path: target, headers, body, status }: ReceivedWebhookRequest & { readonly status: number },
-    ): Promise<string> {
-      const request = { method: "POST", target, headers: Object.entries(headers), body };
-      const response = { status, headers: [], body: Buffer.alloc(0) };
-      const time = await fetchServiceTime(context);
-      return recorder.add({ callee: "receiver", operation, at: time, durationMs: 0, request, response });
-    },
-  };
-}
-
-/** Returns virtual time for a webhook from an emulator, because its requests are recorded with virtual time. */
-async function fetchServiceTime(context: Context): Promise<number> {
-  if (!(await isEmulator(context))) return context.host.wall.now();
-  const client = await context.client("emulator");
-  return Date.parse((await client.call(showClock, {}, { signal: context.forceSignal })).now);
 }

@@ -16,7 +16,7 @@ import { escapeJson } from "../../output/control-characters.ts";
 import { parseAssignment, parseValue, readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
-import { canPrompt } from "../../prompt/confirm.ts";
+import { canPrompt } from "../../prompt/terminal.ts";
 import { parseActivity } from "./registration.ts";
 
 type WholeDelivery = ResultOf<typeof showDelivery>;

@@ -8,7 +8,7 @@ import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
-import { withSpinner } from "../../../prompt/spinner.ts";
+import { withSpinner } from "../../../prompt/terminal.ts";
 import { buildChildEnvironment } from "../../emulator/exec.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 import {

@@ -1,6 +1,11 @@
 import type { CheckResult } from "../check.ts";
-import type { DeliveryFactory, EventOptions } from "./delivery.ts";
-import { isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
+import {
+  type DeliveryFactory,
+  type EventOptions,
+  isAccepted,
+  type RawDelivery,
+  type ReceiverResponse,
+} from "./delivery.ts";
 
 /** Confidence that the real service sends or requires this. */
 type CheckBasis = "specified" | "public" | "assumed";
@@ -79,3 +84,14 @@ export const assessResponse = (response: ReceiverResponse): CheckFinding =>
 export const passed = (detail: string): CheckFinding => ({ result: "passed", detail });
 export const failed = (detail: string): CheckFinding => ({ result: "failed", detail });
 export const notChecked = (detail: string): CheckFinding => ({ result: "not_checked", detail });
+
+export type RunCheck = ReceiverCheck["run"];
+
+/** Creates a check of deliveries that the receiver must accept. */
+export const accepts = (id: string, summary: string, reason: CheckReason, run: RunCheck): ReceiverCheck => ({
+  ...{ id, summary, ...reason, expects: "accept", run },
+});
+
+export const specified = (reason: string, mistake: string): CheckReason => ({ basis: "specified", reason, mistake });
+export const isPublic = (reason: string, mistake: string): CheckReason => ({ basis: "public", reason, mistake });
+export const assumed = (reason: string, mistake: string): CheckReason => ({ basis: "assumed", reason, mistake });

@@ -1,9 +1,17 @@
 import { writeJson } from "../../../../base/json.ts";
 import { describeResponse } from "./check.ts";
-import { type DeliveryFactory, digest, type ForgeryOptions, otherDigest, otherEncoding } from "./delivery.ts";
-import { sortJsonKeys } from "./event-checks.ts";
+import {
+  type DeliveryFactory,
+  digest,
+  type ForgeryOptions,
+  isAccepted,
+  otherDigest,
+  otherEncoding,
+  type RawDelivery,
+  type ReceiverResponse,
+} from "./delivery.ts";
+import { sortJsonKeys } from "./delivery-checks.ts";
 import { type ReceiverCheckResult, wasAccepted } from "./run.ts";
-import { isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
 
 export interface Diagnosis {
   readonly mistake: string;

@@ -12,8 +12,7 @@ import type { EmulatorAccess } from "../../../connection/emulator/emulator-acces
 import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
 import { openDirectTransport } from "../../../connection/http.ts";
 import type { ReceiverExchange } from "./check.ts";
-import { DeliveryFactory } from "./delivery.ts";
-import { maxResponseMs } from "./sender.ts";
+import { createDeliveryFactory, maxResponseMs } from "./delivery.ts";
 
 /** The emulator of a run, which provides the events and the environment variables of the receiver. */
 export type CertificationEmulator = Awaited<ReturnType<typeof startCertificationEmulator>>;
@@ -46,7 +45,7 @@ export async function startCertificationEmulator(
   });
   context.onEnd(() => client.close());
   const { payload } = await client.call(fireActivity, { body: { activity, preview: true } });
-  const deliveries = new DeliveryFactory(payload!, key ?? hmacKey!, context.host.wall);
+  const deliveries = createDeliveryFactory(payload!, key ?? hmacKey!, context.host.wall);
 
   let webhook: number | undefined;
   /** Subscribes the receiver once and returns the ID of its webhook. Calls must not overlap. */

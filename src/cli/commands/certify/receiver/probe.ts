@@ -13,8 +13,8 @@ import {
   type ReceiverCheck,
   type ReceiverProbe,
 } from "./check.ts";
-import { isAccepted, type ReceiverResponse } from "./sender.ts";
-import { tamperDelivery } from "./signature-checks.ts";
+import { isAccepted, type ReceiverResponse } from "./delivery.ts";
+import { tamperDelivery } from "./delivery-checks.ts";
 
 interface ProbeOptions {
   readonly host: Host;

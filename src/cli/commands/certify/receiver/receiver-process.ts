@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { withTimeout } from "../../../../base/timing.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
-import { canAnimate } from "../../../prompt/spinner.ts";
+import { canAnimate } from "../../../prompt/terminal.ts";
 import { getPort, probePort } from "../../webhooks/registration.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 

@@ -1,6 +1,5 @@
 import type { Context } from "../../../command.ts";
-import { annotate, shouldAnnotate } from "../../../output/ci.ts";
-import { formatJUnit } from "../../../output/junit.ts";
+import { annotate, formatJUnit, shouldAnnotate } from "../../../output/ci.ts";
 import { bold, cyan, dim, green, red, type StyledLine, type StyledText, yellow } from "../../../output/styled.ts";
 import { type CheckResult, countCheckResults, describeCounts } from "../check.ts";
 import type { Diagnosis } from "./diagnosis.ts";

@@ -8,14 +8,20 @@ import {
   type ReceiverExchange,
   type ReceiverProbe,
 } from "./check.ts";
-import { concurrencyChecks } from "./concurrency-checks.ts";
-import type { EventOptions } from "./delivery.ts";
+import {
+  type EventOptions,
+  hasSucceeded,
+  hasTimedOut,
+  isAccepted,
+  maxResponseMs,
+  type ReceiverResponse,
+  sendDelivery,
+} from "./delivery.ts";
+import { genuineCheck, responseTimeCheck, signatureChecks, variantChecks } from "./delivery-checks.ts";
 import type { CertificationEmulator } from "./emulation.ts";
-import { genuineCheck, responseTimeCheck, sequenceChecks, variantChecks } from "./event-checks.ts";
 import { probeCheck, probeChecks } from "./probe.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
-import { hasSucceeded, hasTimedOut, isAccepted, maxResponseMs, type ReceiverResponse, sendDelivery } from "./sender.ts";
-import { signatureChecks } from "./signature-checks.ts";
+import { concurrencyChecks, sequenceChecks } from "./sequence-checks.ts";
 
 /** All checks in execution order. The position of a check determines its event numbers. */
 export const allReceiverChecks: readonly ReceiverCheck[] = [

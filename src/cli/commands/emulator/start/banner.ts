@@ -5,7 +5,7 @@ import { toIsoMillis, type WallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
 import { resolveStateFile } from "../../../connection/emulator/run-file.ts";
 import { cyan, dim, red, type StyledLine, styleState, styleStatus, yellow } from "../../../output/styled.ts";
-import { truncateText } from "../../../output/text.ts";
+import { truncateText } from "../../../output/table.ts";
 import type { Host } from "../../../process/host.ts";
 import { quoteShellWord } from "../../../process/shell-words.ts";
 

@@ -15,7 +15,7 @@ import {
 import { maskSecrets } from "../../../output/ci.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { forwardOutput, parentPidVariable } from "../../../process/host.ts";
-import { canPrompt } from "../../../prompt/confirm.ts";
+import { canPrompt } from "../../../prompt/terminal.ts";
 
 export interface StartReport {
   readonly ready: object;

@@ -7,7 +7,7 @@ import { replaceMissing } from "../../../../client/errors.ts";
 import type { Context } from "../../../command.ts";
 import { isEmulator } from "../../../connection/target.ts";
 import { UsageError } from "../../../process/failure.ts";
-import { canPrompt, confirmYes } from "../../../prompt/confirm.ts";
+import { canPrompt, confirmYes } from "../../../prompt/terminal.ts";
 import { type BulkJobKind, offboardKinds } from "./job-kinds.ts";
 
 /** Cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind. */

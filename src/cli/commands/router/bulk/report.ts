@@ -1,10 +1,10 @@
 import { toIsoSeconds } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
+import { escapeMarkup } from "../../../output/ci.ts";
 import { writeOutput } from "../../../output/file.ts";
-import { escapeMarkup } from "../../../output/junit.ts";
 import { canShowStatusLine } from "../../../output/print.ts";
-import { formatCsvLine } from "../../../output/text.ts";
+import { formatCsvLine } from "../../../output/table.ts";
 import { isSwitchedOn } from "../../../process/environment.ts";
 import { UsageError } from "../../../process/failure.ts";
 import type { OpenJob, RowCounts } from "./log/job-log.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Context } from "../../../../command.ts";
 import { escapeJson } from "../../../../output/control-characters.ts";
 import { checkFields } from "../../../../output/output.ts";
-import { formatCsvLine } from "../../../../output/text.ts";
+import { formatCsvLine } from "../../../../output/table.ts";
 import type { InvalidRow, RowBatch } from "../input/batches.ts";
 import { parseCsvRecords } from "../input/rows.ts";
 import { readFileBytes } from "../input/source.ts";

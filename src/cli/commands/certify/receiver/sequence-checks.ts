@@ -1,6 +1,120 @@
-import { type CheckContext, describeResponse, failed, notChecked, passed, type ReceiverProbe } from "./check.ts";
+import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
+import {
+  accepts,
+  assessResponse,
+  assumed,
+  type CheckContext,
+  type CheckFinding,
+  describeResponse,
+  failed,
+  isPublic,
+  notChecked,
+  passed,
+  type ReceiverCheck,
+  type ReceiverProbe,
+  type RunCheck,
+  specified,
+} from "./check.ts";
+import { hasTimedOut, isAccepted, type RawDelivery, type ReceiverResponse } from "./delivery.ts";
 import { confirmFailure, createProbeCheck, type RunProbeCheck } from "./probe.ts";
-import { isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
+
+const maxParallelDeliveries = 64;
+
+/** Checks of several deliveries. */
+export const sequenceChecks: readonly ReceiverCheck[] = [
+  accepts(
+    "duplicate",
+    "Accepts the same event again",
+    specified("Retries can repeat an event", "duplicate-refused"),
+    ({ createGenuine, send }) => {
+      const delivery = createGenuine();
+      return sendBoth(send, [delivery, delivery], "the first delivery");
+    },
+  ),
+  accepts(
+    "duplicate.after-hang-up",
+    "Accepts an event again after its sender disconnected",
+    specified("The service retries an attempt that timed out", "duplicate-refused"),
+    resendAfter("after-body"),
+  ),
+  accepts(
+    "transfer.interrupted",
+    "Accepts an event again after its body was interrupted",
+    isPublic("Connections break", "interrupted"),
+    resendAfter("in-body"),
+  ),
+  accepts(
+    "order",
+    "Accepts an event that is older than the last one",
+    specified("An event that is retried arrives after later ones", "order-refused"),
+    ({ createGenuine, send }) => {
+      const newer = createGenuine({ status: "EXECUTED", laterSeconds: 60 });
+      return sendBoth(send, [newer, createGenuine()], "the newer event");
+    },
+  ),
+  {
+    ...accepts(
+      "parallel",
+      `Accepts ${maxParallelDeliveries} events at once`,
+      assumed("A bulk change of contracts emits its events together", "parallel"),
+      sendInParallel,
+    ),
+    isLast: true,
+  },
+  accepts(
+    "outage",
+    `Accepts an event after an outage of ${specifiedOutageMs / 60_000} minutes`,
+    specified(
+      `The service retries for ${specifiedOutageMs / 60_000} minutes before it disables a webhook`,
+      "late-rejected",
+    ),
+    async ({ retryLate, createEvent }) => assessResponse(await retryLate(createEvent())),
+  ),
+];
+
+/** Sends two deliveries, both of which must be accepted. */
+async function sendBoth(
+  send: CheckContext["send"],
+  [firstDelivery, secondDelivery]: readonly [RawDelivery, RawDelivery],
+  name: string,
+): Promise<CheckFinding> {
+  const response = await send(firstDelivery);
+  if (isAccepted(response)) return assessResponse(await send(secondDelivery));
+  return failed(`${describeResponse(response)} to ${name}`);
+}
+
+/** Sends an event again after the sender disconnected. */
+function resendAfter(hangsUp: "in-body" | "after-body"): RunCheck {
+  return async ({ createGenuine, send }) => {
+    const delivery = createGenuine();
+    await send({ ...delivery, hangsUp });
+    return assessResponse(await send(delivery));
+  };
+}
+
+async function sendInParallel({ createGenuine, send, pace }: CheckContext): Promise<CheckFinding> {
+  if (pace.isSlow) return notChecked("the receiver is too slow for this check");
+  const deliveries = Array.from({ length: maxParallelDeliveries }, (_, further) => createGenuine({}, further));
+  const responses = await Promise.all(deliveries.map(send));
+  const failures = responses.filter((response) => !isAccepted(response));
+  if (failures.length === 0) return passed(`${maxParallelDeliveries} deliveries accepted`);
+  const timeouts = failures.filter(hasTimedOut);
+  if (timeouts.length < failures.length || !isQueueing(responses)) {
+    const first = failures.find((response) => !hasTimedOut(response)) ?? failures[0]!;
+    return failed(`${failures.length} of ${maxParallelDeliveries} failed: ${describeResponse(first)}`);
+  }
+  const waiting = `${timeouts.length} of ${maxParallelDeliveries} were still waiting in the receiver's queue`;
+  return notChecked(`${waiting}: ${describeResponse(timeouts[0]!)}`);
+}
+
+/**
+ * Reports whether a receiver was still working at the timeout. A receiver that processes events sequentially accepts
+ * deliveries until the timeout. A receiver with a deadlock accepts none after the first ones.
+ */
+function isQueueing(responses: readonly ReceiverResponse[]): boolean {
+  const lastAcceptedMs = Math.max(0, ...responses.filter(isAccepted).map(({ durationMs }) => durationMs));
+  return lastAcceptedMs > Math.max(...responses.map(({ durationMs }) => durationMs)) / 2;
+}
 
 /** Pairs of copies. A race can go well, so one pair proves little. */
 const pairCount = 10;

@@ -1,25 +1,28 @@
-import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
+import { createHash } from "node:crypto";
 import { type JsonForm, sortKeys, writeJson } from "../../../../base/json.ts";
+import { formatAlgorithm, getDefaultScheme } from "../../../../schemes/webhook-schemes.ts";
 import {
+  accepts,
   assessResponse,
+  assumed,
   type CheckContext,
-  type CheckFinding,
-  type CheckReason,
   describeResponse,
-  failed,
-  notChecked,
-  passed,
+  isPublic,
   type ReceiverCheck,
+  type RunCheck,
+  specified,
 } from "./check.ts";
-import { type EventOptions, jsonContentType } from "./delivery.ts";
-import { hasTimedOut, isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
-
-type RunCheck = ReceiverCheck["run"];
-
-/** Creates a check of deliveries that the receiver must accept. */
-const accepts = (id: string, summary: string, reason: CheckReason, run: RunCheck): ReceiverCheck => ({
-  ...{ id, summary, ...reason, expects: "accept", run },
-});
+import {
+  type EventOptions,
+  encodingName,
+  type ForgeryOptions,
+  hasSucceeded,
+  jsonContentType,
+  otherDigest,
+  otherEncoding,
+  type RawDelivery,
+  type ReceiverResponse,
+} from "./delivery.ts";
 
 /** Differences of a delivery from the default one. */
 interface DeliveryVariant extends EventOptions {
@@ -47,10 +50,6 @@ const changeHeaders =
   });
 
 const toTitleCase = (name: string): string => name.toLowerCase().replace(/(^|-)\w/g, (letter) => letter.toUpperCase());
-
-const specified = (reason: string, mistake: string): CheckReason => ({ basis: "specified", reason, mistake });
-const isPublic = (reason: string, mistake: string): CheckReason => ({ basis: "public", reason, mistake });
-const assumed = (reason: string, mistake: string): CheckReason => ({ basis: "assumed", reason, mistake });
 
 /** Forms of the same document. The receiver must not depend on how the JSON is written. */
 const anyJson = "The signature is over the raw body, so the receiver must not depend on how the JSON is written";
@@ -175,100 +174,71 @@ export const responseTimeCheck: ReceiverCheck = {
   }),
 };
 
-const maxParallelDeliveries = 64;
+const { format } = getDefaultScheme();
 
-/** Checks of several deliveries. */
-export const sequenceChecks: readonly ReceiverCheck[] = [
-  accepts(
-    "duplicate",
-    "Accepts the same event again",
-    specified("Retries can repeat an event", "duplicate-refused"),
-    ({ createGenuine, send }) => {
-      const delivery = createGenuine();
-      return sendBoth(send, [delivery, delivery], "the first delivery");
-    },
-  ),
-  accepts(
-    "duplicate.after-hang-up",
-    "Accepts an event again after its sender disconnected",
-    specified("The service retries an attempt that timed out", "duplicate-refused"),
-    resendAfter("after-body"),
-  ),
-  accepts(
-    "transfer.interrupted",
-    "Accepts an event again after its body was interrupted",
-    isPublic("Connections break", "interrupted"),
-    resendAfter("in-body"),
-  ),
-  accepts(
-    "order",
-    "Accepts an event that is older than the last one",
-    specified("An event that is retried arrives after later ones", "order-refused"),
-    ({ createGenuine, send }) => {
-      const newer = createGenuine({ status: "EXECUTED", laterSeconds: 60 });
-      return sendBoth(send, [newer, createGenuine()], "the newer event");
-    },
-  ),
-  {
-    ...accepts(
-      "parallel",
-      `Accepts ${maxParallelDeliveries} events at once`,
-      assumed("A bulk change of contracts emits its events together", "parallel"),
-      sendInParallel,
-    ),
-    isLast: true,
-  },
-  accepts(
-    "outage",
-    `Accepts an event after an outage of ${specifiedOutageMs / 60_000} minutes`,
-    specified(
-      `The service retries for ${specifiedOutageMs / 60_000} minutes before it disables a webhook`,
-      "late-rejected",
-    ),
-    async ({ retryLate, createEvent }) => assessResponse(await retryLate(createEvent())),
-  ),
-];
-
-/** Sends two deliveries, both of which must be accepted. */
-async function sendBoth(
-  send: CheckContext["send"],
-  [firstDelivery, secondDelivery]: readonly [RawDelivery, RawDelivery],
+/** Creates a check that a delivery with a wrong signature gets no 2xx status. */
+const rejects = (
   name: string,
-): Promise<CheckFinding> {
-  const response = await send(firstDelivery);
-  if (isAccepted(response)) return assessResponse(await send(secondDelivery));
-  return failed(`${describeResponse(response)} to ${name}`);
+  summary: string,
+  mistake: string,
+  forgery: ForgeryOptions | ((context: CheckContext) => RawDelivery),
+): ReceiverCheck => ({
+  ...{ id: `signature.${name}`, summary, mistake, expects: "reject", basis: "specified" },
+  reason: `The signature is the ${encodingName} ${formatAlgorithm(format)} of the raw body, computed with the decoded key`,
+  async run(context) {
+    const { deliveries, createEvent, send } = context;
+    const delivery = typeof forgery === "function" ? forgery(context) : deliveries.forge(createEvent(), forgery);
+    const response = await send(delivery);
+    // Accepting upper-case digits is harmless, although the specification does not allow it.
+    const isHarmless = name === "upper-case" && format.encoding === "hex";
+    return { result: assessRejection(response, isHarmless), detail: describeResponse(response) };
+  },
+});
+
+function assessRejection(response: ReceiverResponse, isHarmless: boolean) {
+  // The receiver accepted it before its response broke.
+  if (hasSucceeded(response)) return isHarmless ? "warning" : "failed";
+  if (response.error?.code === "timeout") return "failed";
+  // The receiver rejected it by an unexpected exception.
+  return response.error || response.status! >= 500 ? "warning" : "passed";
 }
 
-/** Sends an event again after the sender disconnected. */
-function resendAfter(hangsUp: "in-body" | "after-body"): RunCheck {
-  return async ({ createGenuine, send }) => {
-    const delivery = createGenuine();
-    await send({ ...delivery, hangsUp });
-    return assessResponse(await send(delivery));
-  };
+/** Changes the status of an event after signing it. */
+export function tamperDelivery({ createGenuine }: CheckContext): RawDelivery {
+  const { body, headers } = createGenuine();
+  return { headers, body: Buffer.from(body.toString().replace('"SIGN"', '"VOID"')) };
 }
 
-async function sendInParallel({ createGenuine, send, pace }: CheckContext): Promise<CheckFinding> {
-  if (pace.isSlow) return notChecked("the receiver is too slow for this check");
-  const deliveries = Array.from({ length: maxParallelDeliveries }, (_, further) => createGenuine({}, further));
-  const responses = await Promise.all(deliveries.map(send));
-  const failures = responses.filter((response) => !isAccepted(response));
-  if (failures.length === 0) return passed(`${maxParallelDeliveries} deliveries accepted`);
-  const timeouts = failures.filter(hasTimedOut);
-  if (timeouts.length < failures.length || !isQueueing(responses)) {
-    const first = failures.find((response) => !hasTimedOut(response)) ?? failures[0]!;
-    return failed(`${failures.length} of ${maxParallelDeliveries} failed: ${describeResponse(first)}`);
-  }
-  const waiting = `${timeouts.length} of ${maxParallelDeliveries} were still waiting in the receiver's queue`;
-  return notChecked(`${waiting}: ${describeResponse(timeouts[0]!)}`);
-}
+/** A wrong key that is the same in each run. */
+const wrongKey = createHash("sha512").update("another key").digest();
 
-/**
- * Reports whether a receiver was still working at the timeout. A receiver that processes events sequentially accepts
- * deliveries until the timeout. A receiver with a deadlock accepts none after the first ones.
- */
-function isQueueing(responses: readonly ReceiverResponse[]): boolean {
-  const lastAcceptedMs = Math.max(0, ...responses.filter(isAccepted).map(({ durationMs }) => durationMs));
-  return lastAcceptedMs > Math.max(...responses.map(({ durationMs }) => durationMs)) / 2;
-}
+/** Checks of deliveries that the service did not sign. */
+export const signatureChecks: readonly ReceiverCheck[] = [
+  rejects("tampered", "Rejects a body that was changed after signing", "signature-unchecked", tamperDelivery),
+  rejects("other-key", "Rejects a signature computed with another key", "signature-unchecked", { key: wrongKey }),
+  rejects("missing", "Rejects a delivery without a signature", "missing-accepted", ({ createEvent }) => ({
+    body: Buffer.from(createEvent()),
+    headers: [jsonContentType],
+  })),
+  rejects("empty", "Rejects an empty signature", "missing-accepted", { edit: () => "" }),
+  rejects("truncated", "Rejects the first half of a signature", "prefix-comparison", {
+    edit: (signature) => signature.slice(0, signature.length / 2),
+  }),
+  rejects("extended", "Rejects a signature with an additional character", "prefix-comparison", {
+    edit: (signature) => `${signature}0`,
+  }),
+  rejects("non-ascii", "Rejects a signature with other characters", "prefix-comparison", {
+    edit: (signature) => `${signature.slice(0, -1)}\u00e9`,
+  }),
+  rejects("upper-case", "Rejects a signature in upper case", "case-insensitive", {
+    edit: (signature) => signature.toUpperCase(),
+  }),
+  rejects(
+    "undecoded-key",
+    "Rejects a signature computed with the undecoded key",
+    "key-not-decoded",
+    ({ deliveries, createEvent }) => deliveries.forge(createEvent(), { key: deliveries.key }),
+  ),
+  rejects(otherDigest, `Rejects ${formatAlgorithm({ digest: otherDigest })}`, "wrong-digest", { digest: otherDigest }),
+  rejects(otherEncoding, `Rejects a signature in ${otherEncoding}`, "wrong-encoding", { encoding: otherEncoding }),
+];

@@ -1,14 +1,97 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readFile, rm, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { showClock } from "../../../api/emulator/clock.ts";
 import type { Operation } from "../../../api/operation.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
+import { pluralize } from "../../../base/text.ts";
 import { fillTemplate } from "../../../base/urls.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
 import type { Credentials } from "../../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../../client/request.ts";
-import type { ExchangeRecorder } from "../../../verify/recorder.ts";
+import { createFileAtomic } from "../../../files/atomic-write.ts";
+import { makeFolder } from "../../../files/folders.ts";
+import { CorpusError, indexFileName } from "../../../verify/corpus.ts";
+import { ExchangeRecorder } from "../../../verify/recorder.ts";
 import { findOperationById } from "../../../verify/replay/claims.ts";
 import { createRequestSender, NoResponseError } from "../../../verify/replay/send.ts";
-import type { ServiceTarget } from "../../command.ts";
-import { CommandFailedError } from "../../process/failure.ts";
+import type { Context, ServiceTarget } from "../../command.ts";
+import { isEmulator } from "../../connection/target.ts";
+import type { ReceivedWebhookRequest } from "../../connection/webhook-receiver.ts";
+import { getStateFolder } from "../../process/environment.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+
+/**
+ * Returns the path of the stand-in key. The key is stored outside the corpus while a recording is open. Continued
+ * recordings and saved webhooks therefore use the same stand-ins. The key is removed at the end of the recording.
+ */
+function resolveKeyPath({ env }: Host, folder: string): string {
+  const name = createHash("sha256").update(folder).digest("hex").slice(0, 32);
+  return join(getStateFolder(env), "verify", `${name}.key`);
+}
+
+/** Starts the corpus of --out, or continues an interrupted corpus. Throws UsageError if the corpus is invalid. */
+export async function openRecording({ host, output }: Pick<Context, "host" | "output">, folderName: string) {
+  const folder = resolve(host.cwd, folderName);
+  const path = resolveKeyPath(host, folder);
+  try {
+    await makeFolder(join(path, ".."));
+    await createFileAtomic(path, randomBytes(32).toString("hex"), { mode: 0o600 });
+    const key = Buffer.from(await readFile(path, "utf8"), "hex");
+    const recorder = await ExchangeRecorder.open(folder, key);
+    const continued = recorder.count;
+    if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
+    return {
+      recorder,
+      /** Number of exchanges of an interrupted recording. */
+      continued,
+      /** Completes the corpus. No exchange can be added afterwards. */
+      async end() {
+        await recorder.close();
+        await rm(path, { force: true });
+      },
+    };
+  } catch (cause) {
+    throw toUsageError(cause, "--out");
+  }
+}
+
+/** Opens the corpus that svc verify proxy records in a folder, to add webhooks to it, or returns undefined. */
+export async function joinRecording(folder: string, context: Context) {
+  const { host } = context;
+  if (!(await stat(join(folder, indexFileName)).catch(() => undefined))) return undefined;
+  const key = await readFile(resolveKeyPath(host, folder), "utf8").catch(() => undefined);
+  if (key === undefined)
+    throw new UsageError(`--save: ${folder} contains a corpus that is not being recorded`, {
+      hint: "Start svc verify proxy with this folder first, or choose another one.",
+    });
+  const recorder = await ExchangeRecorder.open(folder, Buffer.from(key, "hex"), true).catch((cause: unknown) => {
+    throw toUsageError(cause, "--save");
+  });
+  return {
+    async add(
+      operation: string,
+      { path: target, headers, body, status }: ReceivedWebhookRequest & { readonly status: number },
+    ): Promise<string> {
+      const request = { method: "POST", target, headers: Object.entries(headers), body };
+      const response = { status, headers: [], body: Buffer.alloc(0) };
+      const at = await fetchServiceTime(context);
+      return recorder.add({ callee: "receiver", operation, at, durationMs: 0, request, response });
+    },
+  };
+}
+
+/** Returns virtual time for a webhook from an emulator, because its requests are recorded with virtual time. */
+async function fetchServiceTime(context: Context): Promise<number> {
+  if (!(await isEmulator(context))) return context.host.wall.now();
+  const client = await context.client("emulator");
+  return Date.parse((await client.call(showClock, {}, { signal: context.forceSignal })).now);
+}
+
+/** Converts a corpus error to a usage error, because no request was sent. */
+export const toUsageError = (cause: unknown, name: string): unknown =>
+  cause instanceof CorpusError ? new UsageError(`${name}: ${cause.message}`, { cause }) : cause;
 
 interface PlannedRequest {
   readonly params?: Readonly<Record<string, string | number>>;
