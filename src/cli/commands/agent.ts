@@ -163,7 +163,7 @@ credentials, and exits with the command's code.
 ## Read answers
 
 Add \`--json\` for the whole response, or \`--json=a,b\` for some fields. Standard output carries data only. Notes and errors go
-to standard error. \`svc contracts status\` answers ${joinWords(status.map((field) => `\`${field}\``))}.
+to standard error. \`svc contracts status\` answers ${new Intl.ListFormat("en-GB").format(status.map((field) => `\`${field}\``))}.
 
 ${formatBlock(json, false)}
 
@@ -231,6 +231,3 @@ function findCommand({ commands }: Manifest, line: string) {
   if (matches.length === 0) throw new Error(`No command begins "${line}"`);
   return matches.reduce((longest, match) => (match.command.length > longest.command.length ? match : longest));
 }
-
-const joinWords = (words: readonly string[]): string =>
-  [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");

@@ -90,14 +90,11 @@ const chatBMessaging = defineCommand({
 /** Creates a token for the activity's serviceUrl. A body that is not an activity gets a token without one. */
 async function mintToken(context: Context, activity: unknown): Promise<string> {
   const client = await context.client("emulator");
-  const service_url = parseServiceUrl(activity);
-  const body = service_url === undefined ? {} : { service_url };
+  const { serviceUrl } = toFields(
+    tryParseJson(Buffer.from((activity as Uint8Array | undefined) ?? "").toString("utf8")),
+  );
+  const body = typeof serviceUrl === "string" ? { service_url: serviceUrl } : {};
   return (await client.call(mintChatBToken, { body })).token;
-}
-
-function parseServiceUrl(body: unknown): string | undefined {
-  const { serviceUrl } = toFields(tryParseJson(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
-  return typeof serviceUrl === "string" ? serviceUrl : undefined;
 }
 
 /** Defines a request of crm_a, signed as the CRM does if the app's secret is given. */

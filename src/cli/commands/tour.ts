@@ -36,8 +36,6 @@ const tour = defineCommand({
 });
 
 type Step = ReturnType<typeof toStep>;
-type TimelineRow = ReturnType<typeof parseTimeline>[number];
-type TourResult = Awaited<ReturnType<typeof runTour>>;
 
 async function runTour(context: Context, onStep: (step: Step) => Promise<void>) {
   const parsed = parseScenario("tour.yaml", await readTour());
@@ -93,7 +91,7 @@ function formatStepLines(number: number, { title, command, output, notes, proble
   ];
 }
 
-function endLines({ steps, timeline, problem }: TourResult, seconds: string): StyledLine[] {
+function endLines({ steps, timeline, problem }: Awaited<ReturnType<typeof runTour>>, seconds: string): StyledLine[] {
   const retries =
     timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...formatTimeline(timeline), ""] : [];
   const summary =
@@ -105,7 +103,7 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): St
   return [...retries, [summary]];
 }
 
-function formatTimeline(timeline: readonly TimelineRow[]): StyledLine[] {
+function formatTimeline(timeline: ReturnType<typeof parseTimeline>): StyledLine[] {
   const rows = timeline.map(({ attempt, at, minutes, outcome }) => [String(attempt), at, `+${minutes} min`, outcome]);
   const columns = ["attempt", "virtual_time", "after", "outcome"];
   const { lines } = fitTable(rows, { columns, window: Number.POSITIVE_INFINITY, isComplete: true });

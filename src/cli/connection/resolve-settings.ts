@@ -211,12 +211,11 @@ const checkUrl = (setting: SettingValue | undefined): SettingValue | undefined =
 const describeSource = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
   `profile ${name.value} in ${getProfilesPath(env)}`;
 
-type TextKey = Exclude<keyof Profile, "cluster_keys">;
-
-const createProfileReader = (chosenProfile: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
-  const value = chosenProfile.profile[key];
-  return value ? { value, origin: describeSource(chosenProfile, host) } : undefined;
-};
+const createProfileReader =
+  (chosenProfile: ChosenProfile, host: Pick<Host, "env">) => (key: Exclude<keyof Profile, "cluster_keys">) => {
+    const value = chosenProfile.profile[key];
+    return value ? { value, origin: describeSource(chosenProfile, host) } : undefined;
+  };
 
 const readProfileKeys = (chosenProfile: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
   Object.fromEntries(

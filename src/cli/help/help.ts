@@ -227,8 +227,8 @@ function createCommandRow(
 }
 
 function formatSharedOptions({ command, except }: NonNullable<DescribedCommand["alsoTakes"]>): string {
-  const [last, ...first] = except.map((flag) => `--${flag}`).reverse();
-  return `Also takes the options of svc ${command}, except ${first.reverse().join(", ")} and ${last}.`;
+  const excludedFlags = new Intl.ListFormat("en-GB").format(except.map((flag) => `--${flag}`));
+  return `Also takes the options of svc ${command}, except ${excludedFlags}.`;
 }
 
 function listOperationNotes(command: DescribedCommand): string[] {

@@ -129,60 +129,11 @@ const listContractChoices: ChoiceSource = async (context, command) => {
 const listContractNumberChoices: ChoiceSource = async (context, command) =>
   (await listContractChoices(context, command)).map(({ value, name }) => ({ name, value: value.replace(/^\D+/, "") }));
 
-const listIntakeChoices: ChoiceSource = async (context) => {
-  const choices = (await fetchIntakes(context)).map(({ id, title, status }) => toChoice(id, title, status));
-  return requireChoices(choices, "No intakes found.", "intake create");
-};
-
-/** An emulator lists all workflows, a service only those of earlier intakes. */
-const listWorkflowChoices: ChoiceSource = async (context) => {
-  const emulatorWorkflows = await fetchEmulatorWorkflows(context).catch(() => undefined);
-  const workflows =
-    emulatorWorkflows?.map(({ id, title }) => [id, title] as const) ??
-    (await fetchIntakes(context)).map(({ frozen_workflow: { workflow_id, title } }) => [workflow_id, title] as const);
-  return [...new Map(workflows)].map(([id, title]) => toChoice(id, title));
-};
-
-const listWebhookChoices: ChoiceSource = async (context) => {
-  const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
-  await context.target("contracts");
-  const client = await context.client("emulator").catch(() => {
-    throw new Error("a service does not list its webhooks");
-  });
-  const all = await client.call(listControlWebhooks, {}, { retries: 0 });
-  const choices = all.map(({ id, title, status, url }) => toChoice(id, title, status, url));
-  return requireChoices(choices, "No webhooks found.", "webhooks listen");
-};
-
 const listSnapshotChoices: ChoiceSource = async (context) => {
   const { listSnapshots } = await import("../../api/emulator/snapshots.ts");
   const choices = (await fetchList("emulator", listSnapshots, {}, context)).map(({ name }) => toChoice(name));
   return requireChoices(choices, "No snapshots found.", "emulator snapshot save");
 };
-
-const listWorkspaceChoices: ChoiceSource = async (context) => {
-  const { listWorkspaces } = await import("../../api/emulator/state.ts");
-  const all = await fetchList("emulator", listWorkspaces, {}, context);
-  return all.map(({ id, name, cluster_id }) => toChoice(id, name, cluster_id));
-};
-
-/** For `resume`, only interrupted jobs are listed. */
-const listJobChoices: ChoiceSource = async ({ svc }, command) => {
-  const isResuming = command === "router jobs resume";
-  const { stdout } = await svc(["router", "jobs", "list", "--json"]);
-  const rows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(stdout);
-  const choices = rows
-    .filter(({ status }) => (isResuming ? status === "interrupted" : status !== "damaged"))
-    .map((row) => toChoice(row.id, row.command, row.status));
-  return requireChoices(choices, isResuming ? "No stopped jobs found." : "No jobs found.");
-};
-
-const listProfileChoices: ChoiceSource = async ({ host }) => {
-  const choices = Object.keys((await readProfiles(host.env)).profiles).map((name) => toChoice(name));
-  return requireChoices(choices, "No profiles found.", "config set");
-};
-
-const listSettingChoices: ChoiceSource = async () => profileSettings.map(({ key, label }) => toChoice(key, label));
 
 const sources = lookupTable<ChoiceSource>({
   cluster_id: listClusterChoices,
@@ -190,16 +141,51 @@ const sources = lookupTable<ChoiceSource>({
   template_id: listTemplateChoices,
   contract_template_id: listTemplateChoices,
   composite_id: listContractChoices,
-  intake_id: listIntakeChoices,
-  workflow_id: listWorkflowChoices,
-  profile: listProfileChoices,
+  async intake_id(context) {
+    const choices = (await fetchIntakes(context)).map(({ id, title, status }) => toChoice(id, title, status));
+    return requireChoices(choices, "No intakes found.", "intake create");
+  },
+  /** An emulator lists all workflows, a service only those of earlier intakes. */
+  async workflow_id(context) {
+    const emulatorWorkflows = await fetchEmulatorWorkflows(context).catch(() => undefined);
+    const workflows =
+      emulatorWorkflows?.map(({ id, title }) => [id, title] as const) ??
+      (await fetchIntakes(context)).map(({ frozen_workflow: { workflow_id, title } }) => [workflow_id, title] as const);
+    return [...new Map(workflows)].map(([id, title]) => toChoice(id, title));
+  },
+  async profile({ host }) {
+    const choices = Object.keys((await readProfiles(host.env)).profiles).map((name) => toChoice(name));
+    return requireChoices(choices, "No profiles found.", "config set");
+  },
   // Fields that have another meaning in a group.
-  "router job": listJobChoices,
   "contracts contract_id": listContractNumberChoices,
   "webhooks contract_ids": listContractNumberChoices,
-  "webhooks webhook_id": listWebhookChoices,
-  "emulator workspace_id": listWorkspaceChoices,
-  "config key": listSettingChoices,
+  /** For `resume`, only interrupted jobs are listed. */
+  async "router job"({ svc }, command) {
+    const isResuming = command === "router jobs resume";
+    const { stdout } = await svc(["router", "jobs", "list", "--json"]);
+    const rows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(stdout);
+    const choices = rows
+      .filter(({ status }) => (isResuming ? status === "interrupted" : status !== "damaged"))
+      .map((row) => toChoice(row.id, row.command, row.status));
+    return requireChoices(choices, isResuming ? "No stopped jobs found." : "No jobs found.");
+  },
+  async "webhooks webhook_id"(context) {
+    const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
+    await context.target("contracts");
+    const client = await context.client("emulator").catch(() => {
+      throw new Error("a service does not list its webhooks");
+    });
+    const all = await client.call(listControlWebhooks, {}, { retries: 0 });
+    const choices = all.map(({ id, title, status, url }) => toChoice(id, title, status, url));
+    return requireChoices(choices, "No webhooks found.", "webhooks listen");
+  },
+  async "emulator workspace_id"(context) {
+    const { listWorkspaces } = await import("../../api/emulator/state.ts");
+    const all = await fetchList("emulator", listWorkspaces, {}, context);
+    return all.map(({ id, name, cluster_id }) => toChoice(id, name, cluster_id));
+  },
+  "config key": async () => profileSettings.map(({ key, label }) => toChoice(key, label)),
 });
 
 /** Lists the declared or existing options of a field, unless any value is valid. Throws if there is none. */

@@ -79,7 +79,10 @@ function rejectUnusedOptions(
 
 /** Forwarded bytes and commands without output have no fields and no other format. */
 function rejectLayoutOptions(declaration: DeclaredCommand, { fields, format, wide }: GlobalOptions): void {
-  const output = findOutputFlag(declaration);
+  const output =
+    "operation" in declaration
+      ? declaration.output
+      : (declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined));
   const isContent = output === "bytes" || output === "html" || output === "content";
   const isOtherFormat = format !== undefined && format !== "json";
   const flag = fields !== undefined ? "--fields" : isOtherFormat ? "--format" : wide ? "--wide" : undefined;
@@ -88,11 +91,6 @@ function rejectLayoutOptions(declaration: DeclaredCommand, { fields, format, wid
   throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
     hint: isContent ? "The response is printed unchanged." : "The command prints no fields and no table.",
   });
-}
-
-function findOutputFlag(declaration: DeclaredCommand): string | undefined {
-  if ("operation" in declaration) return declaration.output;
-  return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
 const maxExportMs = 1_000;
@@ -216,10 +214,8 @@ async function supplementInput(
   return askForMissing({ positionals, flags, body: [] }, input, context, declaration.words.join(" "));
 }
 
-type MainFunction = (argv: readonly string[], host: Host) => Promise<number>;
-
 export async function runCaptured(
-  main: MainFunction,
+  main: (argv: readonly string[], host: Host) => Promise<number>,
   argv: readonly string[],
   host: Host,
   { stdin, env, cwd = host.cwd }: NestedRunOptions,

@@ -19,7 +19,6 @@ import { parseActivities } from "../webhooks/registration.ts";
 import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 
 type Contract = ResultOf<typeof listContracts>["results"][number];
-type Metrics = ResultOf<typeof showProcessMetrics>;
 
 /** Webhook that the service sends to a subscriber of its activity, derived from the state of its contract. */
 interface DueWebhook {
@@ -139,7 +138,11 @@ async function listDueSince(since: number, client: Client): Promise<DueWebhook[]
 
 const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
 
-function listDue(contract: Contract, metrics: Metrics | undefined, since: number): DueWebhook[] {
+function listDue(
+  contract: Contract,
+  metrics: ResultOf<typeof showProcessMetrics> | undefined,
+  since: number,
+): DueWebhook[] {
   const { id, contract_name, contract_status, created } = contract;
   const events: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
   // Contracts executed outside the platform emit only their creation.

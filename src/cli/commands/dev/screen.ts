@@ -123,13 +123,10 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
   }
 }
 
-type EmulatorClock = ResultOf<typeof showClock>;
 export type SessionWebhooks = ResultOf<typeof listControlWebhooks>;
 
 /** Clock of an emulator, with the monotonic time of its observation. */
-export interface ObservedClock extends EmulatorClock {
-  readonly seenAt: number;
-}
+export type ObservedClock = ResultOf<typeof showClock> & { readonly seenAt: number };
 
 /**
  * Formats the parts of the status line, most important first, because a narrow window omits the last parts. `at` is a

@@ -19,8 +19,6 @@ import { maskSecrets } from "../../output/ci.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
-type ShellVariables = Readonly<Record<string, string | undefined>>;
-
 const variableFormats = ["bash", "zsh", "fish", "powershell", "dotenv", "github"] as const;
 type VariableFormat = (typeof variableFormats)[number];
 
@@ -128,7 +126,10 @@ const variableWriters: Readonly<Record<VariableFormat, VariableWriter>> = {
 };
 
 /** Each variable ends with a line break. An undefined value unsets its variable. */
-export function formatVariables(variables: ShellVariables, format: VariableFormat): string {
+export function formatVariables(
+  variables: Readonly<Record<string, string | undefined>>,
+  format: VariableFormat,
+): string {
   const { set: writeAssignment, unset } = variableWriters[format];
   return Object.entries(variables)
     .map(([name, value]) => `${value === undefined ? unset(name) : writeAssignment(name, value)}\n`)

@@ -92,8 +92,6 @@ const emulatorRewind = defineCommand({
   },
 });
 
-type Item = ResultOf<typeof diffSnapshot>["items"][number];
-
 const paging = { maxPerPage: 100_000, total: "total" } as const;
 
 /** The exit code can report differences, as with diff. */
@@ -134,7 +132,7 @@ const snapshotDiff = defineCommand({
   },
 });
 
-const formatItem = ({ what, fields }: Item, brief: boolean): string[] => [
+const formatItem = ({ what, fields }: ResultOf<typeof diffSnapshot>["items"][number], brief: boolean): string[] => [
   what,
   ...(brief ? [] : fields.map(({ field, from, to }) => `    ${field}: ${formatChange(from, to)}`)),
 ];

@@ -110,18 +110,14 @@ const webhooksCertify = defineCommand({
       await output.show(rows, { columns, fields: ["id", "summary", "basis", "reason", "requires"] });
       return undefined;
     }
-    const resolvedFlags = await resolveFlags(input.flags, context);
+    const { last, ...givenFlags } = input.flags;
+    // Given flags override the flags of the last run.
+    const resolvedFlags: CertifyFlags = last ? { ...(await readLastRun(context.host)), ...givenFlags } : givenFlags;
     const plan = await createPlan(resolvedFlags, context);
     await storeLastRun(context.host, resolvedFlags);
     return certify(plan, context);
   },
 });
-
-/** Given flags override the flags of the last run. */
-async function resolveFlags({ last, ...givenFlags }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
-  if (!last) return givenFlags;
-  return { ...(await readLastRun(host)), ...givenFlags };
-}
 
 type CertifyPlan = Awaited<ReturnType<typeof createPlan>>;
 

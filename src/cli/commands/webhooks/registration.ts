@@ -41,7 +41,7 @@ export function parseActivity(text: string): Activity {
  */
 export async function subscribe(
   context: Context,
-  { url, activities, title }: { url: string; activities: readonly string[]; title: ListenerTitle },
+  { url, activities, title }: { url: string; activities: readonly string[]; title: (typeof listenerTitles)[number] },
 ): Promise<number | undefined> {
   const target = await context.target("contracts").catch((error: unknown) => {
     // With a key and without a configured service, only the receiver is needed.
@@ -130,7 +130,6 @@ export async function isLocalService(context: Context): Promise<boolean> {
 
 /** Titles of webhooks that live as long as a command: the command itself. */
 const listenerTitles = ["svc webhooks listen", "svc dev"] as const;
-type ListenerTitle = (typeof listenerTitles)[number];
 
 /** A local port that does not respond in this time is busy, not closed. */
 const probeTimeoutMs = 500;

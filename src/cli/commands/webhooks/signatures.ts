@@ -31,7 +31,6 @@ type HeadersInput = CommandInputOf<
   readonly [{ flag: "signature"; type: "text" }, { flag: "headers"; type: "text" }],
   readonly [{ name: "body" }]
 >;
-type SignedInput = CommandInputOf<typeof flags, readonly [typeof bodyFile]>;
 
 const defaultScheme = getDefaultScheme();
 const algorithm = formatAlgorithm(defaultScheme.format);
@@ -76,7 +75,10 @@ const webhooksVerify = defineCommand({
   },
 });
 
-const formatExplainCommand = ({ positionals, flags: flagValues }: SignedInput): string[] => [
+const formatExplainCommand = ({
+  positionals,
+  flags: flagValues,
+}: CommandInputOf<typeof flags, readonly [typeof bodyFile]>): string[] => [
   "webhooks",
   "explain",
   positionals.body,

@@ -7,9 +7,6 @@ import {
   type ReceiverResponse,
 } from "./delivery.ts";
 
-/** Confidence that the real service sends or requires this. */
-type CheckBasis = "specified" | "public" | "assumed";
-
 export interface ReceiverCheck extends CheckReason {
   /** Stable ID for --only and --skip, such as `raw-body.spaced`. */
   readonly id: string;
@@ -23,7 +20,8 @@ export interface ReceiverCheck extends CheckReason {
 }
 
 export interface CheckReason {
-  readonly basis: CheckBasis;
+  /** Confidence that the real service sends or requires this. */
+  readonly basis: "specified" | "public" | "assumed";
   readonly reason: string;
   /** Likely mistake, unless a pattern over several checks explains the failure. */
   readonly mistake: string;

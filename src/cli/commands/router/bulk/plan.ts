@@ -84,10 +84,8 @@ export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 
 const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
 
-/** Data of a plan except those that are known only once the input is read. */
-type JobOptions = Omit<JobPlan, "version" | "command" | "target" | "input">;
-
-export interface JobRequest extends JobOptions {
+/** Data of a plan, except those that are known only once the input is read, and options of the run. */
+export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
   readonly work: BulkJobKind;
   readonly path: string;
   readonly concurrency: number;
