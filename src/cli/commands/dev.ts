@@ -1,5 +1,4 @@
 import { relative } from "node:path";
-import { showHmacKey } from "../../api/contracts/webhooks.ts";
 import { showClock } from "../../api/emulator/clock.ts";
 import { createIntegerFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
@@ -31,6 +30,7 @@ import { openEmulator } from "./emulator/open.ts";
 import { requireTrust } from "./emulator/start/detach.ts";
 import {
   chooseResponse,
+  fetchKey,
   forwardingFlags,
   type HandledDelivery,
   openDeliverySender,
@@ -236,11 +236,6 @@ async function openSessionReceiver(
   });
   context.onEnd(() => receiver.close());
   return receiver;
-}
-
-async function fetchKey(context: Context): Promise<string> {
-  const client = await context.client("contracts", { connections: 1 });
-  return (await client.call(showHmacKey)).hmac_key;
 }
 
 /** Returns the virtual time, as in requests and attempts of a session, or undefined if the emulator has just ended. */

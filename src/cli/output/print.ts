@@ -36,7 +36,10 @@ export function createPrinter(host: Host, color: boolean | undefined) {
 
   const choosePaint = async (name: StreamName, lines: readonly StyledLine[]): Promise<Paint | undefined> => {
     const isStyled = lines.some((line) => typeof line !== "string" && line.some((piece) => typeof piece !== "string"));
-    return isStyled && hasColour(host[name], color, host.env) ? await loadPaint() : undefined;
+    // svc decides whether to use color, so chalk does not detect it.
+    return isStyled && hasColour(host[name], color, host.env)
+      ? new (await import("chalk")).Chalk({ level: 1 })
+      : undefined;
   };
 
   /** Standard output contains the requested data, which can be a secret. Standard error must not contain secrets. */
@@ -134,12 +137,6 @@ async function* readTextLines(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8
 }
 
 type Paint = Readonly<Record<StyleName, (text: string) => string>>;
-
-/** svc decides whether to use color, so chalk does not detect it. */
-async function loadPaint(): Promise<Paint> {
-  const { Chalk } = await import("chalk");
-  return new Chalk({ level: 1 });
-}
 
 /** Reports whether a status line can be shown. Some terminals report 0 columns. */
 export const canShowStatusLine = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;

@@ -68,7 +68,8 @@ const contractsReconcile = defineCommand({
     const { since: from, received: path } = flags;
     const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
-    requireTimeOrDuration(from);
+    if (parseDuration(from) === undefined && Number.isNaN(Date.parse(from)))
+      throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${from}"`);
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
       const since = await resolveStart(from, client, context);
@@ -99,11 +100,6 @@ function requireActivities(lists: readonly string[] | undefined): readonly Activ
   throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${unsupportedName}"`, {
     hint: `Use ${shownColumns.join(", ")}.`,
   });
-}
-
-function requireTimeOrDuration(text: string): void {
-  if (parseDuration(text) !== undefined || !Number.isNaN(Date.parse(text))) return;
-  throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${text}"`);
 }
 
 /** A duration counts from the service's time, because an emulator can have advanced its clock. */

@@ -76,9 +76,10 @@ export async function requireKey(context: Context, input: KeyOptions): Promise<s
   });
 }
 
-export async function fetchKey(context: Context, input: KeyOptions): Promise<string> {
-  const givenKey = await readGivenKey(context, input);
-  if (givenKey !== undefined) return givenKey;
+export const findOrFetchKey = async (context: Context, input: KeyOptions): Promise<string> =>
+  (await readGivenKey(context, input)) ?? fetchKey(context);
+
+export async function fetchKey(context: Context): Promise<string> {
   const client = await context.client("contracts", { connections: 2 });
   const { hmac_key: key } = await client.call(showHmacKey);
   return key;

@@ -19,7 +19,7 @@ import { CommandFailedError, PartialFailureError } from "../../process/failure.t
 import { prepareRequest } from "../../runtime/derived-command.ts";
 import {
   chooseResponse,
-  fetchKey,
+  findOrFetchKey,
   formatListenedDelivery,
   forwardingFlags,
   type HandledDelivery,
@@ -61,7 +61,7 @@ const webhooksListen = defineCommand({
   async run(input, context) {
     const plan = createPlan(input, context);
     if (plan.folder !== undefined) await requireWritableFolder(plan.folder, "--save");
-    const key = await fetchKey(context, input);
+    const key = await findOrFetchKey(context, input);
     if (input.flags["print-secret"]) {
       return context.output.showOrPrint({ hmac_key: key }, key);
     }
