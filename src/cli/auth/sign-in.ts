@@ -11,7 +11,7 @@ import { type ContentCheck, changePrivateFile, readPrivateFile } from "../connec
 import { bold } from "../output/styled.ts";
 import { getConfigFolder } from "../process/environment.ts";
 import { CommandFailedError } from "../process/failure.ts";
-import { findBrowserCommand, isWebAddress, openBrowser } from "../prompt/browser.ts";
+import { findBrowserCommand, isWebAddress, openBrowser } from "../prompt/programs.ts";
 import { canPrompt, withSpinner } from "../prompt/terminal.ts";
 import { type Account, changeAccount, requireWritableTokens, toTokens } from "./accounts.ts";
 import {

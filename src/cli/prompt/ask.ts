@@ -6,12 +6,9 @@ import type { Context } from "../command.ts";
 import { escapeControlCharacters } from "../output/control-characters.ts";
 import { hasColour, withNonZeroWidth } from "../output/styled.ts";
 import { InterruptedError } from "../process/failure.ts";
-import type { Host, InputStream, OutputStream } from "../process/host.ts";
+import type { Host, OutputStream } from "../process/host.ts";
 
-export interface PromptChoice<T = string> {
-  readonly value: T;
-  readonly name: string;
-}
+export type PromptChoice<T = string> = { readonly value: T; readonly name: string };
 
 /** Validates typed text. Returns true or an error message. */
 export type PromptValidator = (text: string) => true | string;
@@ -56,7 +53,6 @@ function createPersistentStream(stream: OutputStream): Writable {
 }
 
 type PromptContext = Pick<Context, "host" | "signal">;
-type Streams = { readonly input: InputStream; readonly output: Writable; readonly signal: AbortSignal };
 type Question = { readonly message: string } & ReturnType<typeof createTheme>;
 
 /**
@@ -69,7 +65,7 @@ type Question = { readonly message: string } & ReturnType<typeof createTheme>;
 async function runPrompt<T>(
   message: string,
   { host, signal }: PromptContext,
-  prompt: (question: Question, streams: Streams) => Promise<T>,
+  prompt: (question: Question, streams: Parameters<typeof confirm>[1]) => Promise<T>,
 ): Promise<T> {
   const { stdin, stderr } = host;
   if (stdin.readableEnded) throw new InterruptedError();

@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
-import { findBrowserCommand } from "../../../src/cli/prompt/browser.ts";
+import { findBrowserCommand } from "../../../src/cli/prompt/programs.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
 

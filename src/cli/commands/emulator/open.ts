@@ -7,7 +7,7 @@ import { toStartError, toStateError } from "../../connection/emulator/ended-emul
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
 import { getOrigin } from "../../connection/target.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
+import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/programs.ts";
 
 /** Maximum number of processes of one store with a run file in the same folder. */
 const maxProcesses = 20;

@@ -74,7 +74,7 @@ async function readObject(host: Context["host"], file: string | undefined, flag:
 }
 
 async function editPayload({ activity, ...changes }: PayloadBody, client: Client, context: Context) {
-  const { editText } = await import("../../prompt/editor.ts");
+  const { editText } = await import("../../prompt/programs.ts");
   const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
   const preview = requireValidValue((await client.send(call, { exactNumbers: true })) as ApiResponse<Preview>);
   const original = escapeJson(stringifyExact(preview.payload, 2));
