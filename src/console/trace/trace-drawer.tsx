@@ -1,5 +1,4 @@
 import { useEffect, useRef } from "preact/hooks";
-import { hasSucceeded } from "../../api/webhook-health/attempts.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { describeResponseCode, toStatusLabel } from "../deliveries/explain.ts";
@@ -179,7 +178,7 @@ export const isFailedNode = ({
   outcome,
 }: Omit<Described, "what"> & { readonly outcome: string | null }): boolean =>
   error !== null ||
-  (status !== null && !hasSucceeded({ status })) ||
+  (status !== null && (status < 200 || status > 299)) ||
   outcome === "failed" ||
   outcome?.startsWith("skipped") === true;
 
