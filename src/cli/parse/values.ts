@@ -49,7 +49,9 @@ function parseChoice(word: string, choices: readonly string[]): string {
   const match = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
   if (match === undefined) {
     const isLong = choices.length > maxShownChoices;
-    const rule = isLong ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
+    const rule = isLong
+      ? `one of ${choices.length} values`
+      : new Intl.ListFormat("en-GB", { type: "disjunction" }).format([...choices].sort());
     // A short list of choices is printed completely, because the nearest choice may not be the intended one.
     const hasHint = isLong || findNearest(word, choices) !== undefined;
     throw new InvalidValueError(rule, word, hasHint ? formatSuggestion(word, choices) : undefined);
@@ -58,9 +60,6 @@ function parseChoice(word: string, choices: readonly string[]): string {
 }
 
 const maxShownChoices = 6;
-
-const formatAlternatives = (words: readonly string[]): string =>
-  words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
 
 function requireInRange(number: number, { min, max }: NumberBounds): number {
   if ((min ?? number) <= number && number <= (max ?? number)) return number;

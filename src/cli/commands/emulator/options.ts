@@ -149,14 +149,11 @@ interface StoreFlags {
 const storeVariable = "SVC_STORE";
 const schemaVariable = "SVC_STORE_SCHEMA";
 
-const isStoreSelected = ({ store, file, ephemeral }: StoreFlags, { env }: Pick<Host, "env">): string | undefined =>
-  store ?? (file === undefined && !ephemeral ? env[storeVariable] || undefined : undefined);
-
 /** Resolves the store with its password, if the state has one. Throws UsageError without showing the URL. */
 export function resolveStore(flags: StoreFlags, host: Host) {
   const { file, ephemeral } = flags;
   const schema = host.env[schemaVariable] || defaultSchema;
-  const store = isStoreSelected(flags, host);
+  const store = flags.store ?? (file === undefined && !ephemeral ? host.env[storeVariable] || undefined : undefined);
   if (store === undefined) return undefined;
   if (file !== undefined || ephemeral)
     throw new UsageError(`--store cannot be used with ${ephemeral ? "--ephemeral" : "--file"}`);

@@ -97,15 +97,13 @@ async function openLog(path: string, temporaryPath: string, ephemeral: boolean):
     await rm(temporaryPath, { force: true }).catch(() => {});
     if (!isFsError(cause)) throw cause;
     const message = `Failed to write the log ${path}: ${formatFsError(cause)}.`;
-    const hint = isDiskFull(cause) ? "Free some space. " : "";
+    const hint = cause.code === "ENOSPC" || cause.code === "EDQUOT" ? "Free some space. " : "";
     throw new CommandFailedError("failed", "unwritable", message, {
       hint: hint + (ephemeral ? defaultLogHint : stateLogHint),
       cause,
     });
   }
 }
-
-const isDiskFull = ({ code }: NodeJS.ErrnoException): boolean => code === "ENOSPC" || code === "EDQUOT";
 
 /** The child process receives secrets through the environment, as this process did. */
 function startAgain({ host, argv }: Context, log: number, isPiped: boolean): ChildProcess {
