@@ -84,6 +84,8 @@ export type EmulatorEvent =
       readonly composite_id: string | null;
       /** Number, resends included. Null if the attempt was skipped: `outcome` contains the reason. */
       readonly attempt: number | null;
+      /** Number among the scheduled attempts. Null for a resend, and if the attempt was skipped. */
+      readonly scheduled_number: number | null;
       /** True if a user requested the attempt, outside the schedule. */
       readonly resend: boolean;
       /** Null if there was no response. `error` contains the reason. */

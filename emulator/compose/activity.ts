@@ -120,7 +120,7 @@ const toRequestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): 
 });
 
 const toDeliveryEvent = (
-  { delivery, attempt, resend, disabled, at }: DeliveryUpdate,
+  { delivery, attempt, resend, scheduledNumber, disabled, at }: DeliveryUpdate,
   composite_id: string | null,
 ): EmulatorEvent => ({
   event: "delivery",
@@ -131,6 +131,7 @@ const toDeliveryEvent = (
   contract_id: delivery.contract_id,
   composite_id,
   attempt: attempt ? delivery.attempts : null,
+  scheduled_number: scheduledNumber,
   resend,
   status: attempt && "status" in attempt.postResult ? attempt.postResult.status : null,
   error: attempt && "error" in attempt.postResult ? redactText(attempt.postResult.error.code) : null,

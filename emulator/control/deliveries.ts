@@ -158,9 +158,9 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
 }
 
 export const toAttemptRecord = (row: DeliveryAttempt) => {
-  const { number, resend, status, error, duration_ms } = row;
+  const { number, resend, scheduled_number, status, error, duration_ms } = row;
   return {
-    ...{ number, resend, status, error, duration_ms },
+    ...{ number, resend, scheduled_number, status, error, duration_ms },
     planned_at: toIsoMillis(row.planned_at),
     at: toIsoMillis(row.at),
     fault: toFaultRecord(row.fault),

@@ -20,6 +20,7 @@ import {
   type DeliveryNotifier,
   getCapacity,
   getRetentionEnd,
+  getScheduledNumber,
   purgeWebhookRecords,
   putAttempt,
   recordOutcome,
@@ -65,7 +66,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     if (!resend && webhook.status !== "ACTIVE") return skip("skipped_disabled");
     // The attempt was not made, so it is not a failure (DECISIONS.md, C16).
     if (outgoing.findForbiddenReason(webhook.url)) return skip("skipped_not_allowed");
-    const turn = resend ? undefined : delivery.failures + 1;
+    const turn = getScheduledNumber(delivery, resend) ?? undefined;
     return {
       delivery,
       turn,
@@ -127,6 +128,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
       delivery: skippedDelivery,
       attempt: undefined,
       resend: false,
+      scheduledNumber: null,
       disabled: outcome === "skipped_disabled",
       at: now,
     });

@@ -110,6 +110,8 @@ export const DeliveryAttempt = z.strictObject({
   /** Number of the attempt, from 1. */
   number: z.int(),
   resend: z.boolean(),
+  /** Number among the scheduled attempts, from 1. Null for a resend. */
+  scheduled_number: z.int().nullable(),
   /** Virtual milliseconds. */
   planned_at: storedDeadline(z.int()),
   at: storedTime(z.int()),
@@ -135,6 +137,8 @@ export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>;
 export const attempts = defineRows({
   name: "webhook_attempts",
   schema: DeliveryAttempt,
+  version: 2,
+  migrate: [(row) => ({ ...row, scheduled_number: row.resend ? null : row.number })],
   key: (row) => toAttemptKey(row.delivery_id, row.number),
   indexes: {
     /** The index contains only resends, because the delivery determines the cause of other attempts. */

@@ -115,6 +115,7 @@ export function recordForeignDelivery(
     delivery_id: delivery.id,
     number: 1,
     resend: false,
+    scheduled_number: 1,
     planned_at: now,
     at: now,
     wall_at: now,

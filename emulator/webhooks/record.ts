@@ -52,7 +52,14 @@ export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): st
     resend && !isSuccess ? delivery.postponement : null,
   );
   tx.put(deliveries, updatedDelivery);
-  notifier?.emit({ delivery: updatedDelivery, attempt: result, resend, disabled: isDisabled, at: result.at });
+  notifier?.emit({
+    delivery: updatedDelivery,
+    attempt: result,
+    resend,
+    scheduledNumber: getScheduledNumber(delivery, resend),
+    disabled: isDisabled,
+    at: result.at,
+  });
 
   if (!resend && updatedDelivery.next_attempt_at !== null)
     enqueue(tx, { ...entry, due: updatedDelivery.next_attempt_at });
@@ -112,12 +119,17 @@ function createFailureChange(tx: Transaction, { delivery, result: { at }, settin
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: getRetentionEnd("other", at) };
 }
 
+/** Returns the number of the next scheduled attempt. `delivery` is the row before the attempt. */
+export const getScheduledNumber = ({ failures }: Delivery, resend: boolean): number | null =>
+  resend ? null : failures + 1;
+
 export function putAttempt(tx: Transaction, { entry, delivery, result, resend, fault }: AttemptRecord): void {
   const { url, at, wallAt, movedBy, durationMs, postResult } = result;
   tx.put(attempts, {
     delivery_id: delivery.id,
     number: delivery.attempts + 1,
     resend,
+    scheduled_number: getScheduledNumber(delivery, resend),
     planned_at: entry.due,
     at,
     wall_at: wallAt,
@@ -162,6 +174,8 @@ export interface DeliveryUpdate {
   readonly delivery: Delivery;
   readonly attempt: AttemptResult | undefined;
   readonly resend: boolean;
+  /** Number among the scheduled attempts. Null for a resend, and without an attempt. */
+  readonly scheduledNumber: number | null;
   /** True if the webhook is now disabled. The next scheduled attempt is then skipped. */
   readonly disabled: boolean;
   /** Virtual milliseconds. */

@@ -31,6 +31,7 @@ const createDeliveryListing = async (count: number) => {
         delivery_id: id,
         number: 1,
         resend: false,
+        scheduled_number: 1,
         planned_at: 0,
         at: 0,
         wall_at: 0,

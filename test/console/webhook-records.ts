@@ -47,6 +47,7 @@ export const createDelivery = (
   attempts: minutes.map((at, before) => ({
     number: before + 1,
     resend: false,
+    scheduled_number: before + 1,
     planned_at: formatIsoTime(at),
     at: formatIsoTime(at),
     status: overrides.outcome === "delivered" && before === minutes.length - 1 ? 200 : 503,

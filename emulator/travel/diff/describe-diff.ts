@@ -176,9 +176,10 @@ const rowDescribers = lookupTable<RowDescriber>({
     return `delivery ${row.id}: ${outcomeChange}${nextAttempt}`;
   },
   webhook_attempts(change) {
-    const { delivery_id, number, status, error, at } = pickRow<DeliveryAttempt>(change);
+    const { delivery_id, scheduled_number, status, error, at } = pickRow<DeliveryAttempt>(change);
+    const label = scheduled_number === null ? "resend" : `attempt ${scheduled_number}`;
     const result = `${status ?? error?.code} at ${toIsoMillis(at)}`;
-    return `attempt ${number} of delivery ${delivery_id}: ${change.after ? result : "removed"}`;
+    return `${label} of delivery ${delivery_id}: ${change.after ? result : "removed"}`;
   },
   schedule(change, { describeJob }) {
     const { kind, ref, due } = pickRow<ScheduledEntry>(change);

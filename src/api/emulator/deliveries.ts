@@ -24,6 +24,7 @@ const Fault = z
 const attempt = {
   number: z.int().describe("Number among all attempts of the delivery, resends included"),
   resend: z.boolean().describe("Requested by a user, outside the schedule"),
+  scheduled_number: z.int().nullable().describe("Number among the scheduled attempts, from 1; null for a resend"),
   planned_at: timestamp.describe("Virtual time at which the attempt was due"),
   at: timestamp,
   status: z.int().nullable().describe("Status of the receiver's response; null if there is none"),

@@ -34,6 +34,7 @@ async function startEmulatorCommand(t: TestContext, flags: string, options: RunO
   const env = { ...json, SVC_CONFIG_DIR: cwd };
   return {
     saw,
+    run: (argv: string, options: RunOptions) => runCli(argv, { cwd: "/nonexistent", env, ...options }),
     svc: (argv: string, stdin = "") => runCli(argv, { cwd: "/nonexistent", env, stdin }),
     router: createSender(String(json.SVC_ROUTER_URL)),
     async stop() {
@@ -78,6 +79,60 @@ describe("activity log of svc emulator start", () => {
     assert.deepEqual(
       lines.filter((line) => line.length > 120),
       [],
+    );
+  });
+
+  it("numbers the attempts of the schedule, also after resends and in other commands", async (t) => {
+    const emulator = await startEmulatorCommand(t, "", { tty: true, columns: 120, env: { NO_COLOR: "1" } });
+    let startFollowing = () => {};
+    const following = new Promise<void>((resolve) => {
+      startFollowing = resolve;
+    });
+    const followed = new Promise<string>((resolve) => {
+      let interrupt = () => {};
+      void emulator.run("webhooks deliveries --follow", {
+        onStart: ({ signal }) => {
+          interrupt = () => signal("SIGINT");
+        },
+        onError: (stderr) => stderr.includes("Following") && startFollowing(),
+        onOutput: (stdout) => {
+          if (!stdout.includes("03:19:05")) return;
+          resolve(stdout);
+          interrupt();
+        },
+      });
+    });
+    await following;
+    await emulator.svc(`webhooks create --title Mine --url http://127.0.0.1:9/ --only-for-activities CONTRACT_CREATED`);
+    await emulator.svc("contracts create --data -", JSON.stringify(createContractRequest()));
+    await emulator.saw("retrying, next 03:09:05");
+    await emulator.svc("emulator snapshot save early");
+    for (let i = 0; i < 2; i += 1) await emulator.svc("emulator deliveries resend 1");
+    await emulator.svc("emulator clock advance --by PT5M");
+    await emulator.saw("next 03:19:05");
+    const diff = (await emulator.svc("emulator snapshot diff early")).stdout;
+    const { attempts } = JSON.parse((await emulator.svc("emulator deliveries show 1 --json")).stdout);
+    const { stdout } = await emulator.stop();
+    const findLabels = (text: string) => text.match(/(?:attempt \d|resend)(?=,|:| of)/g);
+    assert.deepEqual(
+      [findLabels(stdout), findLabels(await followed), diff.match(/(?:attempt \d|resend) of delivery 1(?=:)/g)?.sort()],
+      [
+        ["attempt 1", "resend", "resend", "attempt 2"],
+        ["attempt 1", "resend", "resend", "attempt 2"],
+        ["attempt 2 of delivery 1", "resend of delivery 1", "resend of delivery 1"],
+      ],
+    );
+    assert.deepEqual(
+      (attempts as { number: number; scheduled_number: number | null }[]).map((row) => [
+        row.number,
+        row.scheduled_number,
+      ]),
+      [
+        [1, 1],
+        [2, null],
+        [3, null],
+        [4, 2],
+      ],
     );
   });
 

@@ -227,6 +227,7 @@ describe("reason of an attempt", () => {
     delivery_id: 1,
     number,
     resend: false,
+    scheduled_number: number,
     planned_at: plannedAt,
     at: plannedAt + lateMs,
     wall_at: 0,

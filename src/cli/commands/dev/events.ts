@@ -86,6 +86,7 @@ export const toAttemptEvent = (at: string, delivery: DeliveryEvent) => ({
   activity: delivery.activity,
   composite_id: delivery.composite_id,
   attempt: delivery.attempt?.number ?? null,
+  scheduled_number: delivery.attempt?.scheduled_number ?? null,
   status: delivery.attempt?.status ?? null,
   error: delivery.attempt?.error?.code ?? null,
   outcome: delivery.outcome,

@@ -118,7 +118,7 @@ function formatLine({ id, at, activity, composite_id: contract, outcome, attempt
   const attemptLabel =
     attempt === null
       ? outcome
-      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${describeResponse(attempt)}${formatFault(attempt)}${outcomeLabel}`;
+      : `${attempt.resend ? "resend" : `attempt ${attempt.scheduled_number}`}: ${describeResponse(attempt)}${formatFault(attempt)}${outcomeLabel}`;
   const next = event.next_attempt_at === null ? "" : formatNextAttempt(event.next_attempt_at, skipReason);
   return `${at} delivery ${id} ${activity}${contractLabel} ${attemptLabel}${next}`;
 }

@@ -173,7 +173,7 @@ function formatDeliveryLine(
     "  ",
     ...(attempt === null ? [] : [result, took, "  "]),
     `webhook ${event.webhook_id}  ${event.activity}${contract}`,
-    ...(attempt === null ? ["  "] : [event.resend ? "  resend" : `  attempt ${attempt}`]),
+    ...(attempt === null ? ["  "] : [event.resend ? "  resend" : `  attempt ${event.scheduled_number}`]),
     ...(isSkipped ? [] : [attempt === null ? "" : ", ", styleState(outcome)]),
     dim(
       next === undefined ? "" : formatNextAttempt(next, event.webhook_disabled ? "the webhook is disabled" : undefined),
