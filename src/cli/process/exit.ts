@@ -15,7 +15,7 @@ import {
 import { formatFsError, isFsError } from "../../files/disk.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "./failure.ts";
 import type { SignalName } from "./host.ts";
-import { formatServiceError, getRemedy, isOfOtherServer } from "./service-message.ts";
+import { formatServiceError, getRemedy, isOfOtherServer, isTokenRejected } from "./service-message.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
 /** Meaning of each exit code (DECISIONS.md, L10). */
@@ -229,6 +229,8 @@ function getServiceHint(error: ServiceError): string | undefined {
   const { status, headers } = error;
   if (isOfStorage(error) && (status === 401 || status === 403))
     return "The signed URL has expired or was changed. Run the command again for a new URL.";
+  if (isTokenRejected(error))
+    return "Sign in again with svc auth device-login, or set SVC_TOKEN to a valid access token.";
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
   if (status < 400) return "Redirects are not followed. If the service has moved, change the base URL.";
   if (status < 500 && isOfOtherServer(error)) return `The response is not JSON. ${otherServerHint}`;

@@ -95,6 +95,10 @@ function describeForbiddenMove(message: string, resource: NamedResource): string
 export const isOfOtherServer = ({ body, problem }: ServiceError): boolean =>
   typeof body === "string" && body.trim() !== "" && isStatus.test(problem.message);
 
+/** Whether the service rejects the access token of a request (RFC 6750, 3.1). */
+export const isTokenRejected = ({ status, headers }: ServiceError): boolean =>
+  status === 401 && /\berror="?invalid_token\b/.test(headers["www-authenticate"] ?? "");
+
 /** If the message has no subject, the path provides it. The status follows instead of a full stop. */
 function describeProblem(error: ServiceError): string {
   const {

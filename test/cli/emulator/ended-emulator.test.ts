@@ -62,6 +62,10 @@ describe("shell with variables of an ended emulator", () => {
     }
     const elsewhere = await svc("contracts templates list", { ...env, SVC_EMULATOR_URL: "" });
     assert.match(elsewhere.stderr, /\n {2}Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, /);
+    // The variables of an emulator contain no access token.
+    const signIn = await svc("oidc userinfo", { ...env, SVC_TOKEN: "stale" });
+    const signInHint = "  Sign in again with svc auth device-login, or set SVC_TOKEN to a valid access token.";
+    assert.deepEqual([signIn.exit, signIn.stderr.split("\n").slice(1)], [4, [signInHint, ""]]);
   });
 
   it("receives no hint for a remote address or without a trace of an emulator", async (t) => {

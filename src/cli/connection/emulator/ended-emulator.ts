@@ -5,6 +5,7 @@ import { emulatorOptions, type OptionDeclaration } from "../../../derive/emulato
 import { isOnThisMachine } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { isTokenRejected } from "../../process/service-message.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
 import { findLocalEmulator, findStartCommand, isConnectionRefused } from "./emulator-access.ts";
 import { findPathAbove } from "./run-file.ts";
@@ -62,7 +63,8 @@ export async function findEndedHint(error: unknown, context: Context): Promise<s
  */
 export function findRejectionHint(error: unknown, context: Context): string | undefined {
   const address = context.host.env.SVC_EMULATOR_URL;
-  const isRejected = error instanceof ServiceError && error.status === 401;
+  // The variables of an emulator contain no access token.
+  const isRejected = error instanceof ServiceError && error.status === 401 && !isTokenRejected(error);
   if (!isRejected || hasTargetFlag(context) || !address || !isOnThisMachine(address)) return undefined;
   return `The variables of this shell may belong to a previous emulator at this address. Run eval "$(svc emulator env)" again in the folder of the running one.`;
 }
