@@ -3,6 +3,7 @@ import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
 import { redactUrl } from "../api/secrets.ts";
 import { restoreExactNumbers } from "../base/json.ts";
+import { trimTrailing } from "../base/text.ts";
 import { type MissedEventsHandler, parseJson, parseProblem, parseServerSentEvents } from "./body.ts";
 import { findIssues, getFirstShapeProblem } from "./checked-call.ts";
 import { InvalidResponseError, isOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
@@ -65,8 +66,8 @@ export async function readResponse(
     );
   }
   // A server that shuts down sends the usual response without a body.
-  const declaredBody =
-    status >= 400 && headers["content-length"] === "0" ? undefined : findDeclaredBody(operation, status);
+  const isServerEnding = status >= 400 && headers["content-length"] === "0";
+  const declaredBody = isServerEnding || isMoved(request, response) ? undefined : findDeclaredBody(operation, status);
   if (declaredBody === undefined) {
     // Sign-ins and proxies respond with a page.
     if (status < 400 && isPage(response) && headers.location === undefined)
@@ -98,9 +99,22 @@ export function createServiceError(
 }
 
 /** Redirects are not followed, because credentials are for the configured address. */
-function parseRedirect({ url }: HttpRequest, status: number, { location }: HttpResponse["headers"]) {
-  if (status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
-  return parseProblem(status, { detail: `The service redirects to ${redactUrl(new URL(location, url).href)}` });
+function parseRedirect({ url }: HttpRequest, status: number, headers: HttpResponse["headers"]) {
+  const target = findRedirectTarget(url, status, headers);
+  return target && parseProblem(status, { detail: `The service redirects to ${redactUrl(target.href)}` });
+}
+
+const findRedirectTarget = (url: string, status: number, { location }: HttpResponse["headers"]): URL | undefined =>
+  status >= 300 && status < 400 && location !== undefined && URL.canParse(location, url)
+    ? new URL(location, url)
+    : undefined;
+
+/** Whether the service has another address. Clusters redirect too, but temporarily and to other paths. */
+function isMoved({ url }: HttpRequest, { status, headers }: HttpResponse): boolean {
+  const target = findRedirectTarget(url, status, headers);
+  if (target === undefined) return false;
+  const isSamePath = trimTrailing(target.pathname, "/") === trimTrailing(new URL(url).pathname, "/");
+  return isSamePath || status === 301 || status === 308;
 }
 
 /** Returns the requested path without its secrets. */

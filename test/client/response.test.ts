@@ -240,6 +240,19 @@ describe("response validation", () => {
     });
   });
 
+  it("tells the redirect of a cluster from that of a service that has moved", async () => {
+    const moves: [number, string][] = [
+      [301, "https://svc.example/other"],
+      [308, "/other"],
+      [302, "https://svc.example/things?secret=1"],
+      [307, "/things/"],
+    ];
+    for (const [status, location] of moves)
+      await assert.rejects(readBody(passthrough(), status, "", { location }), { name: "ServiceError", status });
+    const forwarded = await readBody(passthrough(), 307, "", { location: "https://app.example/contracts/T-1" });
+    assert.equal(forwarded.value, "https://app.example/contracts/T-1");
+  });
+
   it("accepts an HTML page as an uploaded file", async () => {
     const { value } = await readBody(bytes("application/octet-stream"), 200, "<html>", page);
     assert.equal(await readBodyText(value as AsyncIterable<Uint8Array>), "<html>");
