@@ -27,6 +27,7 @@ async function serveDeliveries(page: Tab, count: number, total = count): Promise
       {
         number: 1,
         resend: false,
+        scheduled_number: 1,
         planned_at: iso(before),
         at: iso(before),
         status: 200,

@@ -151,6 +151,7 @@ describe("deliveries on the control plane", () => {
         {
           number: 1,
           resend: false,
+          scheduled_number: 1,
           planned_at: now,
           at: now,
           status: 503,
@@ -243,6 +244,7 @@ describe("deliveries on the control plane", () => {
     const attempt = {
       number: 1,
       resend: false,
+      scheduled_number: 1,
       planned_at: now,
       at: now,
       status: 401,

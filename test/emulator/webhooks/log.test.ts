@@ -156,6 +156,7 @@ describe("delivery log", () => {
       delivery_id: 1,
       number: 1,
       resend: false,
+      scheduled_number: 1,
       planned_at: office.clock.now(),
       at: office.clock.now(),
       url: sink.url,
