@@ -170,8 +170,17 @@ async function readPending(
   };
 }
 
-export const readQueueStatus = (store: Store): Promise<{ next_due: number | null; pending: number }> =>
+/** Reads the whole queue, or the entries of one workspace. */
+export const readQueueStatus = (
+  store: Store,
+  workspaceId?: number,
+): Promise<{ next_due: number | null; pending: number }> =>
   store.read(async (view) => {
+    if (workspaceId !== undefined) {
+      const entries = await view.list(schedule, { by: "due" });
+      const ownEntries = entries.filter(({ workspace_id }) => workspace_id === workspaceId);
+      return { next_due: ownEntries[0]?.due ?? null, pending: ownEntries.length };
+    }
     const [first] = await view.list(schedule, { by: "due", limit: 1 });
     return { next_due: first?.due ?? null, pending: await view.count(schedule) };
   });

@@ -75,9 +75,10 @@ export class Runner {
     this.#loop = this.#watchTime();
   }
 
-  async readStatus(): Promise<ClockStatus> {
+  /** With a workspace, the queue contains only its entries. */
+  async readStatus(workspaceId?: number): Promise<ClockStatus> {
     const { store, clock } = this.#options;
-    return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await readQueueStatus(store)) };
+    return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await readQueueStatus(store, workspaceId)) };
   }
 
   async setClock(settings: ClockSettings, cause?: Cause): Promise<ClockStatus> {

@@ -16,7 +16,7 @@ import { webhookRows } from "../webhooks/webhooks.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const clockHandlers = {
-  "clock.show": async (_, { runner }) => toClockRecord(await runner.readStatus()),
+  "clock.show": async (_, { runner, caller }) => toClockRecord(await runner.readStatus(caller.token.workspace?.id)),
 
   "clock.set": async ({ body }, { runner, request, fail }) => {
     try {

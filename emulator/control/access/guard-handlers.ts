@@ -13,7 +13,6 @@ import { scopeStore } from "./workspace-store.ts";
  * operations concern the whole sandbox: its clock, faults, snapshots, console and tokens.
  */
 const workspaceOperations: ReadonlySet<string> = new Set([
-  "emulator.usage",
   "emulator.clusters",
   "emulator.workspaces",
   "emulator.wait",

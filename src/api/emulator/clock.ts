@@ -6,7 +6,11 @@ import { duration, requireAtLeastOne, requireExactlyOne, timestamp } from "../sh
 
 const Mode = z.enum(clockModes);
 const Queue = {
-  next_due: timestamp.nullable().describe("Due time of the next entry of the schedule; null if there is none"),
+  next_due: timestamp
+    .nullable()
+    .describe(
+      "Due time of the next entry of the schedule; null if there is none. A token of a workspace sees only its entries",
+    ),
   pending: z.int().describe("Number of scheduled entries"),
 };
 

@@ -24,6 +24,23 @@ describe("address without a control plane", () => {
 });
 
 describe("svc emulator tokens", () => {
+  it("shows the status to the token of a workspace, without sizes of shared buffers", async (t) => {
+    const { json } = await startCliEmulator(t);
+    const { token } = await json<{ token: string }>([
+      "emulator",
+      "tokens",
+      "create",
+      "team",
+      "--role",
+      "read",
+      "--workspace",
+      "Fabrikam Sales",
+    ]);
+    const status = await json<object>("emulator status", { env: { SVC_EMULATOR_TOKEN: token } });
+    const names = ["running", "router_url", "instance_id", "now", "mode", "speed", "next_due", "pending"];
+    assert.deepEqual(Object.keys(status), names);
+  });
+
   it("rejects a misspelled workspace before it sends the request", async (t) => {
     const { svc } = await startCliEmulator(t);
     const result = await svc("emulator tokens create ci --role operate --set workspce=Contoso");

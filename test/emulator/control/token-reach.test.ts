@@ -45,6 +45,13 @@ async function startSharedEmulator(t: TestContext) {
   return { emulator, first, second };
 }
 
+async function createBoundSender(emulator: TestEmulator, workspace: string) {
+  const body = { role: "read", workspace };
+  const name = workspace.replace(/\W/g, "-");
+  const { token } = (await emulator.control("POST", `tokens/${name}`, { body })).body as { token: string };
+  return createSender(emulator.controlUrl, { authorization: `Bearer ${token}` });
+}
+
 const masked = "[hidden: requires the role operate]";
 
 describe("read-only token", () => {
@@ -266,6 +273,22 @@ describe("workspace token", () => {
         .status,
       404,
     );
+  });
+
+  it("sees only the scheduled entries of its workspace, and no size of shared buffers", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const [first, idle] = (await listWorkspaces(emulator)) as [Workspace, Workspace];
+    const body = { title: "Down", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body });
+    await createDraftContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
+    const shared = { now: "2031-01-02T03:04:06.000Z", mode: "manual", speed: 1 };
+    const busy = { ...shared, next_due: "2031-01-02T03:09:05.000Z", pending: 1 };
+    const senders = [emulator.control, await createBoundSender(emulator, first.name)];
+    for (const send of senders) assert.deepEqual((await send("GET", "clock")).body, busy);
+    const send = await createBoundSender(emulator, idle.name);
+    assert.deepEqual((await send("GET", "clock")).body, { ...shared, next_due: null, pending: 0 });
+    assert.equal((await send("GET", "usage")).status, 403);
   });
 
   it("ends for good when the state is replaced by one without its workspace", async (t) => {

@@ -1,6 +1,6 @@
 import { showClock } from "../../../api/emulator/clock.ts";
 import { checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lifecycle.ts";
-import { NetworkError } from "../../../client/errors.ts";
+import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
@@ -22,16 +22,22 @@ const emulatorStatus = defineCommand({
       const client = await context.client("emulator", { file });
       const readiness = await client.call(checkReadiness, {}, { retries: 0 });
       const clock = await client.call(showClock);
-      const { requests, inboxes, events, spans } = await client.call(showBufferUsage);
+      // The buffers contain requests of all workspaces, so a token of one workspace cannot see their size.
+      const usage = await client.call(showBufferUsage).catch((error: unknown) => {
+        if (error instanceof ServiceError && error.status === 403) return undefined;
+        throw error;
+      });
       await output.show({
         running: true,
         router_url: baseUrls.emulator,
         ...readiness,
         ...clock,
-        requests_kept: requests,
-        inboxes_kept: inboxes,
-        ...(spans !== null && { spans }),
-        event_streams: events.streams,
+        ...(usage && {
+          requests_kept: usage.requests,
+          inboxes_kept: usage.inboxes,
+          ...(usage.spans !== null && { spans: usage.spans }),
+          event_streams: usage.events.streams,
+        }),
       });
       return undefined;
     } catch (error) {
