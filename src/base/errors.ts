@@ -51,6 +51,12 @@ const tlsFailuresByCode = lookupTable<TlsFailure>({
 
 export const toTlsFailure = (code: string): TlsFailure | undefined => tlsFailuresByCode[code];
 
+/** Reports whether the server's certificate was rejected. Another attempt would have the same result. */
+export function isCertificateFailure(code: string): boolean {
+  const failure = toTlsFailure(code);
+  return failure !== undefined && failure !== "no-tls";
+}
+
 const disconnectCodes: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /**

@@ -1,5 +1,5 @@
 import type { WallClock } from "../base/clock.ts";
-import { getTlsReason, type TlsFailure, toTlsFailure } from "../base/errors.ts";
+import { getTlsReason, isCertificateFailure, type TlsFailure, toTlsFailure } from "../base/errors.ts";
 import { lookupTable } from "../base/object.ts";
 import {
   InvalidArgumentsError,
@@ -210,6 +210,7 @@ export function parseRetryAfterMs(
 const isTemporary = (error: unknown): error is NetworkError =>
   error instanceof NetworkError &&
   error.code !== "UND_ERR_DESTROYED" &&
+  !isCertificateFailure(error.code) &&
   !(error instanceof ResponseTooLargeError) &&
   !(error instanceof ProxyError && error.status !== undefined && error.status < 500);
 

@@ -1,5 +1,5 @@
 import { redactText } from "../../api/secrets.ts";
-import { suggestsTlsServer, toTlsFailure } from "../../base/errors.ts";
+import { isCertificateFailure, suggestsTlsServer, toTlsFailure } from "../../base/errors.ts";
 import { lookupTable } from "../../base/object.ts";
 import {
   InvalidArgumentsError,
@@ -37,7 +37,7 @@ export const exitCodes = [
   {
     code: 75,
     meaning:
-      "temporary: network error, 429, or 5xx to a repeatable request after all retries, or a timeout; retry (retryable under --json)",
+      "temporary: network error (but no rejected certificate), 429, or 5xx to a repeatable request after all retries, or a timeout; retry (retryable under --json)",
   },
   { code: 129, meaning: "the terminal was closed (SIGHUP)" },
   { code: 130, meaning: "interrupted (Ctrl-C)" },
@@ -126,8 +126,10 @@ function classifyError(error: unknown): Classification {
   }
   if (error instanceof ProxyError)
     return [getProxyFailureKind(error), "proxy", error.message, { hint: getProxyHint(error) }];
-  if (error instanceof NetworkError)
-    return [error.outcomeUnknown ? "failed" : "temporary", "network", error.message, { hint: getNetworkHint(error) }];
+  if (error instanceof NetworkError) {
+    const kind = error.outcomeUnknown || isCertificateFailure(error.code) ? "failed" : "temporary";
+    return [kind, "network", error.message, { hint: getNetworkHint(error) }];
+  }
   if (error instanceof RetryAfterTooLongError) {
     const hint = "Try again later, or allow a longer wait with --max-wait.";
     return ["temporary", "wait_too_long", error.message, { hint }];
@@ -232,7 +234,11 @@ function getServiceHint(error: ServiceError): string | undefined {
   if (isTokenRejected(error))
     return "Sign in again with svc auth device-login, or set SVC_TOKEN to a valid access token.";
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
-  if (status < 400) return "Redirects are not followed. If the service has moved, change the base URL.";
+  if (status < 400) {
+    return isOfStorage(error)
+      ? "Redirects of signed URLs are not followed."
+      : "Redirects are not followed. If the service has moved, change the base URL.";
+  }
   if (status < 500 && isOfOtherServer(error)) return `The response is not JSON. ${otherServerHint}`;
   if (status === 403) return "The credentials are valid, but have no permission for this request.";
   // An emulator whose state was replaced during the request sends Retry-After.

@@ -57,13 +57,14 @@ describe("proxy from the environment", () => {
     assert.deepEqual(receivedHeaders, Array(4).fill([new URL(url).host, undefined]));
   });
 
-  it("opens tunnels to https services with verified certificates", async (t) => {
+  it("opens tunnels to https services with verified certificates, and does not retry after a rejected one", async (t) => {
     const [proxy, url] = [await startForwardProxy(t, password), await startTlsService(t)];
-    const result = await runHealth(url, { HTTPS_PROXY: `http://ann:${encodedPassword}@127.0.0.1:${proxy.port}` });
+    const env = { HTTPS_PROXY: `http://ann:${encodedPassword}@127.0.0.1:${proxy.port}` };
+    const result = await runCli(["router", "health", "--base-url", url, "--retries", "2"], { env });
     assert.deepEqual(
       [result.exit, getErrorLine(result), proxy.targets],
       [
-        75,
+        1,
         `error: Failed to reach ${url} through the proxy ${proxy.url}: its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).`,
         [`CONNECT ${new URL(url).host}`],
       ],

@@ -243,7 +243,7 @@ const verifyProxy = defineCommand({
     if (!["127.0.0.1", "localhost", "::1"].includes(address))
       await output.warn(`warning: listening on ${address}: other machines can send requests to ${origin} through it`);
     if (output.format !== "table") await output.printDocument({ type: "ready", url: proxy.url });
-    await output.note(`Recording on ${proxy.url}; requests go to ${origin} (press Ctrl-C to stop)`);
+    await output.note(`Recording on ${proxy.url}; requests go to ${to} (press Ctrl-C to stop)`);
     await waitUntilAborted(endSignal);
     await proxy.close();
     await Promise.all(pendingWrites);
