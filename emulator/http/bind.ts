@@ -40,13 +40,14 @@ interface OperationSteps {
 const getDefaultSteps = memoize((operation: Operation) => createSteps(operation, false));
 const getStrictSteps = memoize((operation: Operation) => createSteps(operation, true));
 
-/** A body that the control plane does not declare may not have fields. */
-const noBody = json(rejectUnknownFields(z.object({})).optional());
+/** Query and body that the control plane does not declare may not have fields. */
+const noFields = rejectUnknownFields(z.object({}));
+const emptyRequest = { query: noFields, body: json(noFields.optional()) };
 
 function createSteps(declaration: Operation, strictBodies: boolean): OperationSteps {
   const { service, auth } = declaration;
-  const body = service.dialect === "control" && auth !== "none" ? noBody : undefined;
-  const request = { body, ...declaration.request };
+  const isClosed = service.dialect === "control" && auth !== "none";
+  const request = { ...(isClosed && emptyRequest), ...declaration.request };
   const operation = { ...declaration, request };
   const isRequired: Readonly<Record<Check, boolean>> = {
     credentials: auth !== "none",

@@ -215,11 +215,11 @@ type ParamsOfPath<Path extends string> = [NamesIn<Path>] extends [never]
 export function defineOperation<const O extends Operation>(declaration: O & ParamsOfPath<O["path"]>): O {
   const { auth, service, request } = declaration;
   if (service.dialect !== "control") return declaration;
-  const { body, query = z.object({}) } = request;
+  const { body, query } = request;
   const closedRequest = {
     ...request,
     ...(body && "schema" in body && { body: { ...body, schema: rejectUnknownFields(body.schema) } }),
-    ...(auth !== "none" && { query: rejectUnknownFields(query) }),
+    ...(query && auth !== "none" && { query: rejectUnknownFields(query) }),
   };
   return { ...declaration, request: closedRequest };
 }
