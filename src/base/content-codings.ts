@@ -3,16 +3,17 @@ import { pipeline } from "node:stream/promises";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { lookupTable } from "./object.ts";
 
-/** With a flush at the end, a truncated body is decoded as far as it goes. */
-const zlibFlush = { finishFlush: constants.Z_SYNC_FLUSH };
-const brotliFlush = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
+/** With a flush at the end, a truncated body is decoded as far as it goes. Read late, because most runs decode nothing. */
+const getZlibOptions = (isTruncated = false) => (isTruncated ? { finishFlush: constants.Z_SYNC_FLUSH } : {});
+const getBrotliOptions = (isTruncated = false) =>
+  isTruncated ? { finishFlush: constants.BROTLI_OPERATION_FLUSH } : {};
 
 /** Decoders of whole or truncated bodies, by content coding (RFC 9110, 8.4.1). */
 export const contentDecoders = lookupTable<(isTruncated?: boolean) => NodeJS.ReadWriteStream>({
-  gzip: (isTruncated) => createGunzip(isTruncated ? zlibFlush : {}),
-  "x-gzip": (isTruncated) => createGunzip(isTruncated ? zlibFlush : {}),
-  deflate: (isTruncated) => createInflate(isTruncated ? zlibFlush : {}),
-  br: (isTruncated) => createBrotliDecompress(isTruncated ? brotliFlush : {}),
+  gzip: (isTruncated) => createGunzip(getZlibOptions(isTruncated)),
+  "x-gzip": (isTruncated) => createGunzip(getZlibOptions(isTruncated)),
+  deflate: (isTruncated) => createInflate(getZlibOptions(isTruncated)),
+  br: (isTruncated) => createBrotliDecompress(getBrotliOptions(isTruncated)),
 });
 
 /** Parses a `Content-Encoding` field to its codings, in the order in which they were applied. */
