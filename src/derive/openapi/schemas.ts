@@ -32,7 +32,7 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
         // The types of zod's core and of its classes only differ by name.
         const known = path.length > 0 ? writeReference(zodSchema as unknown as z.ZodType, direction) : undefined;
         Object.assign(jsonSchema, known);
-        simplifySchema(jsonSchema);
+        simplifySchema(jsonSchema, direction);
       },
     });
     return json;
@@ -66,12 +66,12 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
 }
 
 /** Changes the schema in place, as zod's override requires. */
-function simplifySchema(json: Record<string, unknown>): void {
+function simplifySchema(json: Record<string, unknown>, direction: Direction): void {
   if ("$ref" in json) {
     for (const key of Object.keys(json)) if (!["$ref", "description", "default"].includes(key)) delete json[key];
   }
   // With closed objects, clients would reject fields that the service adds later.
-  if (json.additionalProperties === false) delete json.additionalProperties;
+  if (json.additionalProperties === false && direction === "output") delete json.additionalProperties;
   if ("format" in json) {
     // The pattern of a date adds nothing to the format. Formats of the library have no meaning in other tools.
     if (standardFormats.has(json.format)) delete json.pattern;
@@ -104,7 +104,11 @@ function convertToList(json: Record<string, unknown>, items: readonly unknown[])
 const differsByDirection = (schema: z.ZodType): boolean => {
   const toText = (io: Direction) =>
     JSON.stringify(
-      schema.toJSONSchema({ io, unrepresentable: "any", override: ({ jsonSchema }) => simplifySchema(jsonSchema) }),
+      schema.toJSONSchema({
+        io,
+        unrepresentable: "any",
+        override: ({ jsonSchema }) => simplifySchema(jsonSchema, "output"),
+      }),
     );
   return toText("input") !== toText("output");
 };
