@@ -2,7 +2,8 @@ import { callOperation } from "../api/call.ts";
 import { getTone, revealInvisible } from "../format.ts";
 import { Command } from "../parts/action.tsx";
 import { Empty, Head, Name, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
-import { isInWorkspace, TruncationNote, useWorkspaceNames, WindowedRows, WorkspaceFilter } from "../parts/rows.tsx";
+import { TruncationNote, WindowedRows } from "../parts/rows.tsx";
+import { isInWorkspace, useWorkspaceNames, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildHref, replaceTrace } from "../state/route.ts";
 

@@ -2,7 +2,8 @@ import { toIsoSeconds } from "../../base/clock.ts";
 import { formatTime, isolateText, pluralize, revealInvisible, toWords } from "../format.ts";
 import { Command } from "../parts/action.tsx";
 import { Empty, Head, Name, State, VirtualTime } from "../parts/messages.tsx";
-import { type Filter, FilteredRows, isInWorkspace, Line, TruncationNote, WorkspaceFilter } from "../parts/rows.tsx";
+import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import {
   areDeliveriesRead,
   type Delivery,

@@ -3,7 +3,8 @@ import type { OperationResult } from "../api/operations.ts";
 import { toWords } from "../format.ts";
 import { Copy } from "../parts/action.tsx";
 import { Empty, Head, Icon, Name, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
-import { isInWorkspace, TruncationNote, WorkspaceFilter } from "../parts/rows.tsx";
+import { TruncationNote } from "../parts/rows.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildHref } from "../state/route.ts";
 

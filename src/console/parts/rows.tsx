@@ -2,10 +2,8 @@ import { computed, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { RemedyStep } from "../../api/webhook-health/causes.ts";
-import { callOperation } from "../api/call.ts";
 import { formatCount, pluralize } from "../format.ts";
-import { useLoaded } from "../state/act.ts";
-import { navigate, replacePart, route } from "../state/route.ts";
+import { replacePart, route } from "../state/route.ts";
 import { Command } from "./action.tsx";
 import { Empty } from "./messages.tsx";
 
@@ -186,38 +184,3 @@ export const Steps = ({ steps }: { readonly steps: readonly RemedyStep[] }) => (
     ))}
   </>
 );
-
-/** Reports whether a row belongs to the workspace in the address, if there is one. */
-export function isInWorkspace(id: number | null): boolean {
-  const selectedId = route.value.query.get("workspace");
-  return selectedId === null || String(id) === selectedId;
-}
-
-export const useWorkspaces = () =>
-  useLoaded("workspaces", ["contracts"], () => callOperation("emulator.workspaces")).value;
-
-/** Returns a function that names a workspace, by its ID as long as its name is unknown. */
-export function useWorkspaceNames(): (id: number | null | undefined) => string {
-  const all = useWorkspaces().value;
-  return (id) => all?.find((one) => one.id === id)?.name ?? String(id ?? "–");
-}
-
-/** Limits a list to one workspace. Hidden if there is only one. */
-export function WorkspaceFilter() {
-  const all = useWorkspaces().value ?? [];
-  if (all.length < 2) return null;
-  return (
-    <select
-      aria-label="Workspace"
-      value={route.value.query.get("workspace") ?? ""}
-      onChange={({ currentTarget }) => navigate(replacePart({ workspace: currentTarget.value || undefined }))}
-    >
-      <option value="">All workspaces</option>
-      {all.map(({ id, name }) => (
-        <option key={id} value={String(id)}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
-}

@@ -1,7 +1,8 @@
 import { formatCount, getStatusTone, pluralize, revealInvisible } from "../format.ts";
 import { Action, Command } from "../parts/action.tsx";
 import { Head, State, VirtualTime } from "../parts/messages.tsx";
-import { type Filter, FilteredRows, isInWorkspace, Line, TruncationNote, WorkspaceFilter } from "../parts/rows.tsx";
+import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import {
   areRequestsRead,
   isOfService,

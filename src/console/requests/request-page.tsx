@@ -3,7 +3,7 @@ import { quoteShellWord } from "../api/operations.ts";
 import { getStatusTone, revealInvisible } from "../format.ts";
 import { Command } from "../parts/action.tsx";
 import { Empty, Facts, Head, Missing, Name, State, VirtualTime } from "../parts/messages.tsx";
-import { useWorkspaceNames } from "../parts/rows.tsx";
+import { useWorkspaceNames } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { findRequest, type Request } from "../state/requests.ts";
 import { replaceTrace } from "../state/route.ts";

@@ -6,7 +6,7 @@ import { describeResponse } from "../deliveries/explain.ts";
 import { isolateText, pluralize, toWords } from "../format.ts";
 import { Action, Command } from "../parts/action.tsx";
 import { bindValue, Empty, Facts, Head, Name, NotListedMessage, State, VirtualTime } from "../parts/messages.tsx";
-import { isInWorkspace, WorkspaceFilter } from "../parts/rows.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import type { ActionOutcome } from "../state/act.ts";
 import { findDeliveriesTo, hasOlderDeliveries, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
 import { buildHref, buildPartHref } from "../state/route.ts";
