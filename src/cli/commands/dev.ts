@@ -30,7 +30,6 @@ import { openEmulator } from "./emulator/open.ts";
 import { requireTrust } from "./emulator/start/detach.ts";
 import {
   chooseResponse,
-  fetchKey,
   forwardingFlags,
   type HandledDelivery,
   openDeliverySender,
@@ -38,6 +37,7 @@ import {
   type VerifiedDelivery,
   verifyReceivedDelivery,
 } from "./webhooks/forwarding.ts";
+import { fetchKey } from "./webhooks/signing-key.ts";
 
 const flags = [
   ...forwardingFlags,

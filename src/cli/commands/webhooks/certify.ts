@@ -29,9 +29,10 @@ import { createReceiverProcess, isListening, type ReceiverProcess } from "../cer
 import { createCertifyReport, formatReceiverJUnitReport, printReport } from "../certify/receiver/report.ts";
 import { allReceiverChecks, type ReceiverCheckResult, runChecks } from "../certify/receiver/run.ts";
 import { buildChildEnvironment } from "../emulator/exec.ts";
-import { findKeyVariable, parseReceiverUrl, readKeyFile } from "./forwarding.ts";
+import { parseReceiverUrl } from "./forwarding.ts";
 import { parseActivity } from "./registration.ts";
 import { requireWritableFolder } from "./saved-deliveries.ts";
+import { findKeyVariable, readKeyFile } from "./signing-key.ts";
 
 const flags = [
   createTextFlag("to", "URL", "Address of the receiver: a URL, or a port of localhost", { section: "Receiver" }),

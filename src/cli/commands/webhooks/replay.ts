@@ -19,14 +19,13 @@ import {
   type DeliverySender,
   formatPostResult,
   isSuccessfulPost,
-  keyFlag,
   openDeliverySender,
   parseHeader,
   parseReceiverUrl,
-  resolveKey,
   signBody,
 } from "./forwarding.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
+import { keyFlag, resolveKey } from "./signing-key.ts";
 
 interface ReplayedDelivery extends SavedDelivery {
   readonly name: string;

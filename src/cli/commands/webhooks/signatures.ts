@@ -19,8 +19,9 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openInput, readInput, readText, requireFile } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
-import { keyFlag, requireKey, signBody, toKeyError } from "./forwarding.ts";
+import { signBody } from "./forwarding.ts";
 import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
+import { keyFlag, requireKey, toKeyError } from "./signing-key.ts";
 
 const bodyFile = {
   name: "body",

@@ -19,11 +19,9 @@ import { CommandFailedError, PartialFailureError } from "../../process/failure.t
 import { prepareRequest } from "../../runtime/derived-command.ts";
 import {
   chooseResponse,
-  findOrFetchKey,
   formatListenedDelivery,
   forwardingFlags,
   type HandledDelivery,
-  keyFlag,
   openDeliverySender,
   parseReceiverUrl,
   readForwardingFlags,
@@ -33,6 +31,7 @@ import {
 } from "./forwarding.ts";
 import { isLocalService, subscribe } from "./registration.ts";
 import { openSavedDeliveries, requireWritableFolder } from "./saved-deliveries.ts";
+import { findOrFetchKey, keyFlag } from "./signing-key.ts";
 import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
