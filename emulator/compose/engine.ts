@@ -8,7 +8,7 @@ import type { ObservationApplier } from "../../src/verify/observed/apply.ts";
 import { Runner } from "../clock/runner.ts";
 import { schedule } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import { createContractJobHandlers } from "../cluster/contracts/lifecycle/signatures.ts";
+import { createContractJobHandlers } from "../cluster/contracts/lifecycle/execution.ts";
 import { createRouterClient, isReportKind } from "../cluster/reports/report.ts";
 import { createReportJobHandlers } from "../cluster/reports/report-contents.ts";
 import { getReceiverRules } from "../domain/settings.ts";

@@ -4,7 +4,7 @@ import { toIsoMillis } from "../../src/base/clock.ts";
 import { toAddressKey } from "../../src/base/email-address.ts";
 import { readRecipientLinks } from "../cluster/contracts/records.ts";
 import { contracts, formatCompositeId } from "../cluster/contracts/rows.ts";
-import { toTaskRecord, userTasks } from "../cluster/intake/rows.ts";
+import { toTaskRecord, userTasks } from "../cluster/intake/user-tasks.ts";
 import {
   type AnyInvitation,
   acceptInvitation,

@@ -19,9 +19,8 @@ import {
   parseDueDate,
   requireAssignees,
   toIntakeRecord,
-  toTaskRecord,
-  userTasks,
 } from "./rows.ts";
+import { toTaskRecord, userTasks } from "./user-tasks.ts";
 
 export const intakeHandlers = {
   // The order of the checks is fields, published, INTAKE_WORKFLOW, files (DECISIONS.md, C7).

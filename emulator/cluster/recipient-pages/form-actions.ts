@@ -7,7 +7,7 @@ import { type Html, html } from "../../http/page.ts";
 import type { Transaction } from "../../store/port.ts";
 import { addComment } from "../contracts/comments.ts";
 import { recordApproval } from "../contracts/lifecycle/approvals.ts";
-import { recordDecline, recordSignature } from "../contracts/lifecycle/signatures.ts";
+import { recordDecline, recordSignature } from "../contracts/lifecycle/execution.ts";
 import { type LifecycleContext, transitionContract } from "../contracts/lifecycle/transition.ts";
 import type { Contract } from "../contracts/rows.ts";
 import type { OAuthParameters } from "../response.ts";

@@ -8,6 +8,7 @@ import * as grants from "../../cluster/identity/grants.ts";
 import * as signingKeys from "../../cluster/identity/signing-keys.ts";
 import * as installations from "../../cluster/installations.ts";
 import * as intakes from "../../cluster/intake/rows.ts";
+import * as userTasks from "../../cluster/intake/user-tasks.ts";
 import * as invitations from "../../cluster/invitations/invite.ts";
 import * as objects from "../../cluster/storage/storage.ts";
 import * as keyPointers from "../../cluster/templates/key-pointers.ts";
@@ -44,6 +45,7 @@ const modules = [
   grants,
   objects,
   intakes,
+  userTasks,
   invitations,
   installations,
   contracts,

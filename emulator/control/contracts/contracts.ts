@@ -3,7 +3,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { listAccess } from "../../cluster/contracts/access.ts";
 import { recordApproval, requestApprovals } from "../../cluster/contracts/lifecycle/approvals.ts";
-import { recordDecline, recordSignature, requestReview } from "../../cluster/contracts/lifecycle/signatures.ts";
+import { recordDecline, recordSignature, requestReview } from "../../cluster/contracts/lifecycle/execution.ts";
 import { type LifecycleContext, transitionContract } from "../../cluster/contracts/lifecycle/transition.ts";
 import { isContractEditable, replaceEntity } from "../../cluster/contracts/parties.ts";
 import { type Contract, type ContractReview, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";

@@ -7,7 +7,7 @@ import {
   schedule,
   toContractKey,
 } from "../../../../emulator/clock/schedule.ts";
-import { createContractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/signatures.ts";
+import { createContractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/execution.ts";
 import { createContract } from "../../../../emulator/cluster/contracts/records.ts";
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
 import { collections } from "../../../../emulator/compose/state/collections.ts";
