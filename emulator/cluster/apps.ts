@@ -1,5 +1,5 @@
 import { isObject, lookupTable } from "../../src/base/object.ts";
-import { findCustomerIds } from "../domain/provider.ts";
+import { findCustomerIds } from "../domain/apps.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findString, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";

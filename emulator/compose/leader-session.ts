@@ -11,7 +11,7 @@ import { ConsoleSessions } from "../control/console/sessions.ts";
 import { EventFeed } from "../control/events/feed.ts";
 import type { Cluster, ClusterRow } from "../domain/clusters.ts";
 import { ControlTokens, deleteControlTokens } from "../domain/control-tokens.ts";
-import { createRenewableIds } from "../domain/provider.ts";
+import { createRenewableIds } from "../domain/renewable-ids.ts";
 import { createIncomingFaultFinder, Faults } from "../faults/faults.ts";
 import type { RunningCluster } from "../published.d.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";

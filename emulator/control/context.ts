@@ -9,7 +9,7 @@ import type { StandardSet } from "../cluster/context.ts";
 import type { RequestInbox } from "../cluster/inbox.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import type { ControlTokens } from "../domain/control-tokens.ts";
-import type { RenewableIds } from "../domain/provider.ts";
+import type { RenewableIds } from "../domain/renewable-ids.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { responseHeaders } from "../../src/api/operation.ts";
 import { dictionary } from "../../src/api/shapes.ts";
+import { isObject } from "../../src/base/object.ts";
+import { findString } from "../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { defineRows, type View } from "../store/port.ts";
 
@@ -102,3 +104,18 @@ export const listPublicChatBKeys = async (view: View): Promise<IssuerKey[]> =>
     e: jwk.e,
     endorsements: endorsedChannels,
   }));
+
+/** Yields fields `customer_id` and the `id` of fields `customer`, outer fields first (DECISIONS.md, R32). */
+export function* findCustomerIds(event: unknown): Generator<string> {
+  const level: unknown[] = [event];
+  // The loop appends to the list, level by level.
+  for (const value of level) {
+    if (Array.isArray(value)) {
+      for (const element of value) level.push(element);
+    } else if (isObject(value)) {
+      const ids = [findString(value, "customer_id"), findString(value, "customer", "id")];
+      yield* ids.filter((id) => id !== undefined);
+      for (const member of Object.values(value)) level.push(member);
+    }
+  }
+}

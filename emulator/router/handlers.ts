@@ -1,13 +1,13 @@
 import type { Store } from "../store/port.ts";
+import { billingHandlers } from "./apps/billing.ts";
 import { chatAHandlers } from "./apps/chat-a.ts";
 import { chatBHandlers } from "./apps/chat-b.ts";
 import { crmHandlers } from "./apps/crm.ts";
-import { billingHandlers, mailerHandlers } from "./apps/mailer.ts";
+import { mailerHandlers } from "./apps/mailer.ts";
 import type { RouterHandlers } from "./context.ts";
 import { deviceGrantHandlers } from "./device/device-grant.ts";
 import { deviceGrants } from "./device/rows.ts";
-import { mappingTableHandlers } from "./mapping/mapping-tables.ts";
-import { signatoryHandlers } from "./mapping/tables.ts";
+import { mappingTableHandlers, signatoryHandlers } from "./mapping/mapping-tables.ts";
 import { oidcHandlers } from "./oidc/oidc.ts";
 import { proxiedHandlers } from "./proxied/proxied-routes.ts";
 import { trialSignups } from "./trial/signups.ts";

@@ -8,7 +8,7 @@ import type { ScheduledEntry } from "../clock/schedule.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
 import { type Cluster, clusterRows } from "../domain/clusters.ts";
 import { type ControlTokens, controlTokens } from "../domain/control-tokens.ts";
-import { IdPosition, type RenewableIds } from "../domain/provider.ts";
+import { IdPosition, type RenewableIds } from "../domain/renewable-ids.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { type Faults, StoredFaults } from "../faults/faults.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";

@@ -1,6 +1,6 @@
 import { type OAuthClient, oauthClients } from "../../domain/client-credentials.ts";
 import { clusterRows } from "../../domain/clusters.ts";
-import { findSession, formatSessionCookie } from "../../domain/control-tokens.ts";
+import { findSession, formatSessionCookie } from "../../domain/session-cookie.ts";
 import type { User } from "../../domain/workspaces.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";

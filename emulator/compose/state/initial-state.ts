@@ -10,7 +10,7 @@ import { signingKeys } from "../../cluster/identity/signing-keys.ts";
 import { storedObjects } from "../../cluster/storage/storage.ts";
 import { readConnectedApps } from "../../domain/apps.ts";
 import { clusterRows } from "../../domain/clusters.ts";
-import type { RenewableIds } from "../../domain/provider.ts";
+import type { RenewableIds } from "../../domain/renewable-ids.ts";
 import type { EmulatorSettings } from "../../domain/settings.ts";
 import { workspaces } from "../../domain/workspaces.ts";
 import type { SnapshotStore } from "../../store/blobs.ts";

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import { pollEvery } from "../../../src/base/timing.ts";
 import { type ClusterRow, clusterRows } from "../../domain/clusters.ts";
-import type { RenewableIds } from "../../domain/provider.ts";
+import type { RenewableIds } from "../../domain/renewable-ids.ts";
 import type { Repair } from "../../published.d.ts";
 import { releaseClaims } from "../../router/handlers.ts";
 import type { Blobs, SnapshotStore } from "../../store/blobs.ts";

@@ -4,7 +4,13 @@ import type { Mapping } from "../../store/port.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
 import { removeGrants, toUserCodeKey } from "../device/rows.ts";
 import { requireCluster } from "../resolve/resolve.ts";
-import { buildIntegrationKey, mappingTables as tables } from "./tables.ts";
+import {
+  buildIntegrationKey,
+  buildSignatoryKey,
+  type SignatoryMapping,
+  signatories,
+  mappingTables as tables,
+} from "./tables.ts";
 
 interface BulkRequest<Body> {
   readonly body: Body & { readonly cluster_id: string };
@@ -82,6 +88,29 @@ export const mappingTableHandlers = {
       await removeGrants(tx, id, body.user_codes ?? []);
     });
     return true;
+  },
+} satisfies RouterHandlers;
+
+export const signatoryHandlers = {
+  "signatories.add": async ({ body }, { clusters, store, fail }) => {
+    const inputs = [body].flat();
+    for (const { cluster } of inputs) {
+      if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
+    }
+    return store.transaction("signatories.add", async (tx) => {
+      // The newest row has the highest ID, which is reused if the row is deleted.
+      const [newestRow] = await tx.list(signatories, { reverse: true, limit: 1 });
+      let lastId = newestRow?.id ?? 0;
+      const rows: SignatoryMapping[] = [];
+      for (const { signatory_hash, cluster, uuid = null } of inputs) {
+        const existing = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
+        const row = existing ?? { id: lastId + 1, uuid, cluster, signatory_hash };
+        if (!existing) tx.put(signatories, row);
+        lastId = Math.max(lastId, row.id);
+        rows.push(row);
+      }
+      return rows;
+    });
   },
 } satisfies RouterHandlers;
 

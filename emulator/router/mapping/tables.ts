@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { defineMapping, defineRows } from "../../store/port.ts";
-import type { RouterHandlers } from "../context.ts";
 
 /** Tables that map an identifier to the cluster that owns it (specification, Mapping tables). */
 export const mappingTables = {
@@ -20,29 +19,6 @@ export type MappingTable = keyof typeof mappingTables;
 
 /** Builds a key of external_integrations. An external id is unique only within its type. */
 export const buildIntegrationKey = (externalId: string, type = "CHAT_B"): string => `${type}:${externalId}`;
-
-export const signatoryHandlers = {
-  "signatories.add": async ({ body }, { clusters, store, fail }) => {
-    const inputs = [body].flat();
-    for (const { cluster } of inputs) {
-      if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
-    }
-    return store.transaction("signatories.add", async (tx) => {
-      // The newest row has the highest ID, which is reused if the row is deleted.
-      const [newestRow] = await tx.list(signatories, { reverse: true, limit: 1 });
-      let lastId = newestRow?.id ?? 0;
-      const rows: SignatoryMapping[] = [];
-      for (const { signatory_hash, cluster, uuid = null } of inputs) {
-        const existing = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
-        const row = existing ?? { id: lastId + 1, uuid, cluster, signatory_hash };
-        if (!existing) tx.put(signatories, row);
-        lastId = Math.max(lastId, row.id);
-        rows.push(row);
-      }
-      return rows;
-    });
-  },
-} satisfies RouterHandlers;
 
 /** A contract signatory and a cluster that has a contract of this signatory (DECISIONS.md, R33). */
 export const SignatoryMapping = z.strictObject({

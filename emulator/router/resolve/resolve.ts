@@ -1,7 +1,7 @@
 import { hashEmail } from "../../../src/base/email-address.ts";
 import { parseBearerToken, readClusterClaim } from "../../../src/schemes/http-authorization.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import { findSession } from "../../domain/control-tokens.ts";
+import { findSession } from "../../domain/session-cookie.ts";
 import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
