@@ -15,7 +15,7 @@ type MoveAction =
       /** Describes the result, if that is not a state. */
       readonly describeDone?: (id: string) => string;
     }
-  /** A button of the person whose turn it is (people.tsx). */
+  /** A button of the person whose turn it is (contract-page.tsx). */
   | { readonly by: "person" }
   | { readonly by: "command"; readonly formatCommand: (number: number) => string }
   /** The service applies it by itself, or it creates the contract. */
