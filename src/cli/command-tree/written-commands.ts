@@ -5,7 +5,6 @@ import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
 
 type CommandLoader = () => Promise<{ readonly commands: readonly Command[] }>;
 
-const loadFileCommands: CommandLoader = () => import("../commands/files.ts");
 const loadAppCommands: CommandLoader = () => import("../commands/apps.ts");
 
 /** Modules of hand-written commands by group. They replace or extend the derived commands with the same words. */
@@ -31,8 +30,8 @@ export const writtenModules = lookupTable<readonly CommandLoader[]>({
     () => import("../commands/contracts/reconcile.ts"),
     () => import("../commands/contracts/send.ts"),
   ],
-  intake: [loadFileCommands],
-  files: [loadFileCommands],
+  intake: [() => import("../commands/intake.ts")],
+  files: [() => import("../commands/files.ts")],
   webhooks: [
     () => import("../commands/webhooks/subscriptions.ts"),
     () => import("../commands/webhooks/trigger.ts"),
