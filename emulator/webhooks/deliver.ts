@@ -1,3 +1,4 @@
+import { failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
 import { deriveSpanId } from "../../src/base/otel.ts";
 import type { JobHandler } from "../clock/job-handler.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
@@ -16,15 +17,8 @@ import {
   type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
-import {
-  type DeliveryNotifier,
-  getCapacity,
-  getRetentionEnd,
-  getScheduledNumber,
-  purgeWebhookRecords,
-  putAttempt,
-  recordOutcome,
-} from "./record.ts";
+import { purgeWebhookRecords } from "./log.ts";
+import { type DeliveryNotifier, getRetentionEnd, getScheduledNumber, putAttempt, recordOutcome } from "./record.ts";
 
 import { webhookRows } from "./webhooks.ts";
 
@@ -165,10 +159,15 @@ interface EndedRun {
   readonly fault?: AppliedFault | undefined;
 }
 
-/** A disabled or deleted webhook has no capacity limit, because it sends nothing. */
+/**
+ * An unreachable receiver gets at most six concurrent attempts (DECISIONS.md, C18). A disabled or deleted webhook has no
+ * limit, because it sends nothing.
+ */
 function readCapacity(view: View, key: string): number {
   const webhook = view.getSync(webhookRows, parseId(key));
-  return webhook?.status === "ACTIVE" ? getCapacity(webhook.failure_count) : Number.POSITIVE_INFINITY;
+  return webhook?.status === "ACTIVE"
+    ? Math.max(1, failuresUntilDisabled - webhook.failure_count)
+    : Number.POSITIVE_INFINITY;
 }
 
 const parseId = (key: string): number => Number(key.slice(key.indexOf(":") + 1));

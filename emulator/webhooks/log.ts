@@ -2,6 +2,8 @@ import type { Activity } from "../../src/api/activities.ts";
 import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
+import { purgeEmails } from "../domain/emails.ts";
+import { purgeCauses } from "../store/causes.ts";
 import type { Store, Transaction, View } from "../store/port.ts";
 import { listPage, type RowFilter } from "../store/rows.ts";
 import {
@@ -10,11 +12,12 @@ import {
   type DeliveryAttempt,
   deliveries,
   formatEventBody,
+  listAttemptKeys,
   listAttempts,
   type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
-import { getRetentionEnd, purgeWebhookRecords } from "./record.ts";
+import { getRetentionEnd } from "./record.ts";
 import { toConcurrencyKey, type Webhook } from "./webhooks.ts";
 
 /** Filter of the log. A record must match all given fields. */
@@ -58,6 +61,25 @@ export async function deleteExpiredRecords(store: Store, now: number): Promise<v
   const countExpired = () => store.read((view) => view.count(deliveries, { by: "keep_until", to: now }));
   while ((await countExpired()) > 0)
     await store.transaction("deliveries.drop-expired", (tx) => purgeWebhookRecords(tx, now, batch), null);
+}
+
+/**
+ * Deletes at most `limit` expired records of each kind, and returns their number. Expiry is not in the queue, because
+ * mode auto would jump to it (DECISIONS.md, C21).
+ */
+export async function purgeWebhookRecords(tx: Transaction, now: number, limit = 50): Promise<number> {
+  const expiredDeliveries = await tx.list(deliveries, { by: "keep_until", to: now, limit });
+  for (const delivery of expiredDeliveries) {
+    const { id, event_id } = delivery;
+    for (const key of listAttemptKeys(delivery)) tx.delete(attempts, key);
+    tx.delete(deliveries, id);
+    const remaining = await tx.count(deliveries, { by: "event", equals: event_id });
+    if (remaining === 0) tx.delete(webhookEvents, event_id);
+  }
+  const unsentEvents = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
+  for (const { id } of unsentEvents) tx.delete(webhookEvents, id);
+  const emails = await purgeEmails(tx, now, limit);
+  return expiredDeliveries.length + unsentEvents.length + emails + (await purgeCauses(tx, now, limit));
 }
 
 /** Schedules an attempt outside the schedule that is due now (DECISIONS.md, C18). Returns the entry. */

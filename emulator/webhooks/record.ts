@@ -6,23 +6,13 @@ import {
 } from "../../src/api/webhook-retries.ts";
 import type { Emitter } from "../../src/base/concurrency.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
-import { purgeEmails } from "../domain/emails.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import type { AppliedFault } from "../faults/faults.ts";
-import { purgeCauses } from "../store/causes.ts";
 import type { Transaction } from "../store/port.ts";
 import { maxRetentionMs } from "../store/rows.ts";
 import { type AttemptResult, isSuccessfulPost } from "./attempt.ts";
-import {
-  attempts,
-  type Delivery,
-  deliveries,
-  listAttemptKeys,
-  toAttemptFault,
-  toAttemptName,
-  webhookEvents,
-} from "./deliveries.ts";
+import { attempts, type Delivery, deliveries, toAttemptFault, toAttemptName } from "./deliveries.ts";
 import { type Webhook, type WebhookStatus, webhookRows } from "./webhooks.ts";
 
 interface AttemptRecord {
@@ -150,25 +140,6 @@ export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
   if (queuedEntry?.kind === "deliver" && queuedEntry.ref === String(id)) dequeue(tx, queuedEntry);
 }
 
-/**
- * Deletes at most `limit` expired records of each kind, and returns their number. Expiry is not in the queue, because
- * mode auto would jump to it (DECISIONS.md, C21).
- */
-export async function purgeWebhookRecords(tx: Transaction, now: number, limit = 50): Promise<number> {
-  const expiredDeliveries = await tx.list(deliveries, { by: "keep_until", to: now, limit });
-  for (const delivery of expiredDeliveries) {
-    const { id, event_id } = delivery;
-    for (const key of listAttemptKeys(delivery)) tx.delete(attempts, key);
-    tx.delete(deliveries, id);
-    const remaining = await tx.count(deliveries, { by: "event", equals: event_id });
-    if (remaining === 0) tx.delete(webhookEvents, event_id);
-  }
-  const unsentEvents = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
-  for (const { id } of unsentEvents) tx.delete(webhookEvents, id);
-  const emails = await purgeEmails(tx, now, limit);
-  return expiredDeliveries.length + unsentEvents.length + emails + (await purgeCauses(tx, now, limit));
-}
-
 /** A new outcome of a delivery after an attempt was made or skipped. */
 export interface DeliveryUpdate {
   readonly delivery: Delivery;
@@ -185,13 +156,11 @@ export interface DeliveryUpdate {
 /** Publishes outcomes after they are stored. If storing fails, the attempt is repeated and published again. */
 export type DeliveryNotifier = Emitter<[update: DeliveryUpdate]>;
 
+/** The schedule of a workspace replaces that of `--retry-schedule` as a whole (DECISIONS.md, C19). */
 export const getRetrySchedule = (
   workspace: Pick<Workspace, "retry_schedule"> | undefined,
   { retrySchedule }: Pick<EmulatorSettings, "retrySchedule">,
 ): RetrySchedule => workspace?.retry_schedule ?? retrySchedule;
-
-/** An unreachable receiver gets at most six concurrent attempts (DECISIONS.md, C18). */
-export const getCapacity = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
 
 /** Returns the virtual milliseconds after which a final record can be deleted (DECISIONS.md, C21). */
 export const getRetentionEnd = (outcome: "delivered" | "other", at: number): number =>

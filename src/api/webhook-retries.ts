@@ -6,7 +6,7 @@ const minute = 60_000;
 /** Delay before each retry, in the order of the failures. */
 export type RetrySchedule = readonly string[];
 
-/** Schedule of the specification (Limits), for workspaces without a schedule. */
+/** Schedule of the specification (Limits), the default of `--retry-schedule`. */
 export const specifiedRetrySchedule: RetrySchedule = ["5m", "10m", "20m", "40m", "80m", "160m"];
 
 /** Maximum delay in a schedule. */
