@@ -6,7 +6,7 @@ import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import { allowFraming, createPage, Html, html, renderDefinitionList } from "../http/page.ts";
 import { createJsonPassthrough, type Passthrough } from "../http/reply.ts";
 import type { ClusterContext, ForwardedHandler } from "./context.ts";
-import { buildContractPath } from "./contracts/records.ts";
+import { buildContractPath } from "./contracts/links.ts";
 import { type Contract, contracts, formatCompositeId, toWorkspaceKey } from "./contracts/rows.ts";
 import { listUsersByEmail } from "./identity/grants.ts";
 import { createPageResponse, createRedirect } from "./response.ts";

@@ -2,7 +2,7 @@ import type { listInvitations } from "../../src/api/emulator/invitations.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { toAddressKey } from "../../src/base/email-address.ts";
-import { readRecipientLinks } from "../cluster/contracts/records.ts";
+import { readRecipientLinks } from "../cluster/contracts/links.ts";
 import { contracts, formatCompositeId } from "../cluster/contracts/rows.ts";
 import { toTaskRecord, userTasks } from "../cluster/intake/user-tasks.ts";
 import {

@@ -13,7 +13,8 @@ import { findMemberByEmail } from "../workspace/workspace-rows.ts";
 import { requireVisibleContract } from "./access.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { createByTransition, transitionContract } from "./lifecycle/transition.ts";
-import { findPartyOfContact, readRecipientLinks, toCreatedContract, toPerformer } from "./records.ts";
+import { readRecipientLinks } from "./links.ts";
+import { findPartyOfContact, toCreatedContract, toPerformer } from "./records.ts";
 import { type Contract, type ContractSignatory, requireContract, requireContractNumber } from "./rows.ts";
 
 export const contractHandlers = {

@@ -11,13 +11,14 @@ import { reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { requireVisibleContract } from "./access.ts";
-import { emitContractEvent, findPendingParty, storeContractChange, toCreatedContract, toPerformer } from "./records.ts";
+import { emitContractEvent, findPendingParty, toCreatedContract, toPerformer } from "./records.ts";
 import {
   type Contract,
   contracts,
   type ExternalMetadata,
   requireContract,
   requireContractNumber,
+  storeContractChange,
   toWorkspaceKey,
 } from "./rows.ts";
 

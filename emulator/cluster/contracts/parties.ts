@@ -13,8 +13,8 @@ import {
   counterparties,
   toNameKey,
 } from "../counterparties/rows.ts";
-import { emitContractEvent, formatFullName, storeContractChange } from "./records.ts";
-import { type Contract, type ContractParty, contracts } from "./rows.ts";
+import { emitContractEvent, formatFullName } from "./records.ts";
+import { type Contract, type ContractParty, contracts, storeContractChange } from "./rows.ts";
 
 export type PartyInput = Omit<ContractParty, "counterparty_id">;
 

@@ -3,14 +3,13 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes.ts";
 import { type Clock, toIsoMicros, toIsoSeconds } from "../../../src/base/clock.ts";
 import { toAddressKey } from "../../../src/base/email-address.ts";
-import { computeHmacText, isEqualInConstantTime } from "../../../src/base/hmac.ts";
-import { clusterRows } from "../../domain/clusters.ts";
 import { contractTypes, entities, users } from "../../domain/workspaces.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type EventContract, emitEvent, type Performer } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 import { toOrgUser } from "../workspace/users.ts";
-import { type Contract, contracts, formatCompositeId, formatReferenceId } from "./rows.ts";
+import { buildContractPath } from "./links.ts";
+import { type Contract, formatCompositeId, formatReferenceId } from "./rows.ts";
 
 type RecordContext = Pick<ClusterContext, "cluster">;
 
@@ -154,63 +153,8 @@ export async function emitContractEvent(
   await emitEvent(tx, clock, { workspace_id: row.workspace_id, activity, at, performed_by, contract, data });
 }
 
-/** Returns the path of a contract's public page at its cluster (DECISIONS.md, C25). */
-export const buildContractPath = (contract: Contract): string => `/contracts/${formatCompositeId(contract)}`;
-
-/** Derived keys survive restarts. The creation time distinguishes contracts before and after a reset. */
-export async function readRecipientLinks(view: View, contract: Contract) {
-  const { id, cluster_id, created_at } = contract;
-  const cluster = await view.get(clusterRows, cluster_id);
-  if (!cluster) throw new Error(`A contract refers to cluster ${cluster_id}, which does not exist`);
-  const createKey = (...fields: readonly string[]) =>
-    computeHmacText("sha256", cluster.key, JSON.stringify([id, created_at, ...fields]));
-  const createLinkKey = (email: string) => createKey("link", toAddressKey(email));
-  const buildQuery = (email: string) =>
-    String(new URLSearchParams({ person: toAddressKey(email), key: createLinkKey(email) }));
-  return {
-    buildQuery,
-    /** The link to a person's page is the credential (DECISIONS.md, C25). */
-    buildPath: (email: string) => `${buildContractPath(contract)}?${buildQuery(email)}`,
-    isKey: (email: string, key: string) => isEqualInConstantTime(key, createLinkKey(email)),
-    /** Creates a token that binds a form to the state that the page showed. */
-    createCsrfToken: (email: string, pageState: string) => createKey("form", toAddressKey(email), pageState),
-  };
-}
-
 export const findPartyOfContact = (
   { counterparties }: Contract,
   email: string,
 ): Contract["counterparties"][number] | undefined =>
   counterparties.find(({ poc }) => poc && toAddressKey(poc.email) === toAddressKey(email));
-
-type NewContract = Pick<Contract, "name" | "kind" | "contract_type_id"> & Partial<Contract>;
-
-/** The lifecycle sets the status of the contract and stores it. */
-export function createContract(
-  tx: Transaction,
-  { workspace, user }: AuthenticatedMember,
-  at: number,
-  fields: NewContract,
-): Contract {
-  return {
-    id: tx.next("contract"),
-    cluster_id: workspace.cluster_id,
-    workspace_id: workspace.id,
-    status: "DRAFT",
-    counterparty_review: false,
-    contract_data: {},
-    ...{ held_from: null, template_id: null, entity_id: null, intake_form: null, external_metadata: null, note: null },
-    ...{ counterparties: [], signatories: [], reviews: [], approvals: [] },
-    ...{ versions: [], parents: [], supporting_documents: [] },
-    ...{ created_by: user.id, business_user_id: user.id, created_at: at, updated_at: at },
-    ...{ sent_to_counterparty_at: null, sent_for_signature_at: null, executed_at: null, deleted_at: null },
-    ...fields,
-  };
-}
-
-/** For changes that do not affect the status, which only the lifecycle changes. */
-export function storeContractChange(tx: Transaction, row: Contract, at: number, change: Partial<Contract>): Contract {
-  const after = { ...row, ...change, updated_at: at };
-  tx.put(contracts, after);
-  return after;
-}

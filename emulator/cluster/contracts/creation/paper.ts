@@ -18,8 +18,9 @@ import {
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
-import { createContract, toListedContract, toPerformer } from "../records.ts";
+import { toListedContract, toPerformer } from "../records.ts";
 import type { ContractParty, ContractReview } from "../rows.ts";
+import { createContract } from "../rows.ts";
 import {
   createSignatoryRows,
   listContactSignatories,

@@ -12,8 +12,9 @@ import { assignPersonIds } from "../../workspace/users.ts";
 import { findEntityByReference, findTemplate, formatRowNotFound } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { type PartyInput, resolveParties } from "../parties.ts";
-import { createContract, formatFullName } from "../records.ts";
+import { formatFullName } from "../records.ts";
 import type { ContractParty, ContractSignatory } from "../rows.ts";
+import { createContract } from "../rows.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
 type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";

@@ -6,7 +6,8 @@ import type { Transaction } from "../../../store/port.ts";
 import { hasDeliveryOutcome } from "../../emails.ts";
 import { inviteCounterparties } from "../../invitations/invite.ts";
 import { scheduleReport } from "../../reports/report.ts";
-import { findPartyOfContact, formatFullName, readRecipientLinks } from "../records.ts";
+import { readRecipientLinks } from "../links.ts";
+import { findPartyOfContact, formatFullName } from "../records.ts";
 import type { Contract, ContractSignatory } from "../rows.ts";
 
 /** Delay between sending an e-mail and the provider's delivery report (DECISIONS.md, C11). */

@@ -8,8 +8,7 @@ import {
   toContractKey,
 } from "../../../../emulator/clock/schedule.ts";
 import { createContractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/execution.ts";
-import { createContract } from "../../../../emulator/cluster/contracts/records.ts";
-import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
+import { contracts, createContract } from "../../../../emulator/cluster/contracts/rows.ts";
 import { collections } from "../../../../emulator/compose/state/collections.ts";
 import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/state/seed.ts";
 import { sendEmail } from "../../../../emulator/domain/emails.ts";
