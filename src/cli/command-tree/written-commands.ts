@@ -33,7 +33,9 @@ export const writtenModules = lookupTable<readonly CommandLoader[]>({
   intake: [() => import("../commands/intake.ts")],
   files: [() => import("../commands/files.ts")],
   webhooks: [
-    () => import("../commands/webhooks/subscriptions.ts"),
+    () => import("../commands/webhooks/listen.ts"),
+    () => import("../commands/webhooks/create.ts"),
+    () => import("../commands/webhooks/list.ts"),
     () => import("../commands/webhooks/trigger.ts"),
     () => import("../commands/webhooks/replay.ts"),
     () => import("../commands/webhooks/why.ts"),
