@@ -7,8 +7,8 @@ export const findDeadPaths = (pages: readonly SourceFile[], paths: readonly stri
     const folder = posix.dirname(path);
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link]) => posix.join(folder, link!));
     // Paths in code start at the root of the project.
-    const mentions = [...text.matchAll(/`((?:src|emulator|fixtures|test|bin|\.ci)\/[\w./-]*)`/g)].map(([, name]) =>
-      posix.normalize(name!).replace(/\/$/, ""),
+    const mentions = [...text.matchAll(/`((?:src|emulator|fixtures|test|bin|build|docs|\.ci)\/[\w./-]*)`/g)].map(
+      ([, name]) => posix.normalize(name!).replace(/\/$/, ""),
     );
     return [...links, ...mentions]
       .filter((target) => !paths.some((value) => value === target || value.startsWith(`${target}/`)))
