@@ -4,7 +4,7 @@ import { buildOtlpDocument, type SpanAttributes } from "../../src/base/otel.ts";
 import { pluralize } from "../../src/base/text.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import { svcVersion } from "../../src/base/version.ts";
-import type { ExportResult, SpanCollector } from "../http/outgoing/webhook-sender.ts";
+import type { ExportResult, SpanCollector } from "../http/outgoing/span-collector.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import { causes } from "../store/causes.ts";
 import type { CauseRow, RowChange, Store } from "../store/port.ts";

@@ -6,7 +6,7 @@ import { decodeBeginning } from "../../../src/base/content-codings.ts";
 import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
-import { DeadlineList, timedOut, withTimeout } from "../../../src/base/timing.ts";
+import { DeadlineList } from "../../../src/base/timing.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
 import type { Passthrough } from "../reply.ts";
 import { type ForwardResult, maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
@@ -114,7 +114,7 @@ type PostOutcome = { readonly status: number; readonly body: Buffer } | { readon
  * the emulator read indefinitely. The first final status is the result, even without a complete body (DECISIONS.md,
  * C20).
  */
-function readPostResponse(result: ForwardResult): Promise<PostOutcome> | PostOutcome {
+export function readPostResponse(result: ForwardResult): Promise<PostOutcome> | PostOutcome {
   if (result.kind === "unreachable") return result;
   const { status, body } = result.response;
   // Most responses arrive as a whole.
@@ -173,54 +173,6 @@ function createCheckedLookup(rules: ReceiverRules, resolve: typeof lookup): Look
     });
   };
 }
-
-/** Result of an export: a response of any status, or the reason for a missing response in one word. */
-export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
-
-/** Client of the collector that receives the emulator's spans. */
-export type SpanCollector = ReturnType<typeof createSpanCollector>;
-
-interface CollectorOptions {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Maximum wall-clock time for the whole response. */
-  readonly timeoutMs: number;
-  readonly wall: WallClock;
-}
-
-/** Creates a collector with one connection, which the first POST opens. */
-export function createSpanCollector({ url, headers, timeoutMs, wall }: CollectorOptions) {
-  const { origin, pathname, search } = new URL(url);
-  const agent = new Agent({
-    connections: 1,
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: createContinueSkippingConnector(buildConnector({ timeout: timeoutMs })),
-  });
-  return {
-    origin,
-    /** Sends one JSON document. Never rejects. */
-    async post(body: string): Promise<ExportResult> {
-      const sending = startForward(agent, {
-        origin,
-        path: `${pathname}${search}`,
-        method: "POST",
-        headers: { ...headers, "content-type": "application/json" },
-        body,
-      });
-      const result = await withTimeout(wall, timeoutMs, sending.result.then(readPostResponse));
-      if (result !== timedOut) return "status" in result ? result : { reason: getReason(result.cause) };
-      sending.abort();
-      return { reason: "the response timed out" };
-    },
-    /** Closes the connection. Pending requests get no response. */
-    close: () => agent.destroy(),
-  };
-}
-
-const getReason = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "the connection ended";
 
 /** The response timed out. */
 class ResponseTimeoutError extends Error {}
