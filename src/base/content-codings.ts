@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
@@ -26,7 +27,8 @@ export const parseContentCodings = (field: string): readonly string[] =>
 
 /**
  * Decodes the beginning of a body up to a size, because a small body can decode to an endless one. Resolves with a note
- * if the coding is unknown, if there are several, which multiply the work, or if nothing can be decoded.
+ * if the coding is unknown, if there are several, which multiply the work, or if nothing can be decoded. Text is
+ * returned as it is, because servers that pass a response on can keep its header.
  */
 export async function decodeBeginning(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   const codings = parseContentCodings(encoding ?? "");
@@ -46,6 +48,6 @@ export async function decodeBeginning(bytes: Buffer, encoding: string | undefine
       // The rest is damaged.
     }
   }
-  const note = `(compressed: ${codings.join(", ").slice(0, 100)})`;
-  return size === 0 ? Buffer.from(note) : Buffer.concat(chunks).subarray(0, maxBytes);
+  if (size > 0) return Buffer.concat(chunks).subarray(0, maxBytes);
+  return isUtf8(bytes) ? bytes : Buffer.from(`(compressed: ${codings.join(", ").slice(0, 100)})`);
 }

@@ -211,7 +211,8 @@ describe("delivery attempt", () => {
     ["decodes the beginning of a damaged body", "gzip", gzipSync(text).subarray(0, -6), text],
     ["names a coding that it cannot decode", "zstd", Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), "(compressed: zstd)"],
     ["names several codings", "gzip, gzip", gzipSync(gzipSync(bomb)), "(compressed: gzip, gzip)"],
-    ["names the coding of bytes that do not have it", "gzip", Buffer.from("plain"), "(compressed: gzip)"],
+    ["names the coding of bytes that do not have it", "gzip", Buffer.from([0xff, 0xfe]), "(compressed: gzip)"],
+    ["shows text that does not have the named coding", "gzip", Buffer.from("plain"), "plain"],
   ] as const) {
     it(`${name} in a compressed response`, async (t) => {
       const { subscribe, happen, runner, store } = await createDeliveryFixture(t);
