@@ -1,6 +1,9 @@
+import { showClock } from "../../api/emulator/clock.ts";
 import type { Operation, ResultOf } from "../../api/operation.ts";
 import { describeDuration } from "../../base/quantities.ts";
 import { type CallArguments, CheckedCall, findShapeProblem } from "../../client/checked-call.ts";
+import type { Client } from "../../client/client.ts";
+import { ServiceError } from "../../client/errors.ts";
 import { requireValidValue } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { CommandFailedError } from "../process/failure.ts";
@@ -9,7 +12,7 @@ export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<inf
 
 /**
  * Prints events of a control plane stream as they arrive: one line for users, or NDJSON that begins with its version
- * (DECISIONS.md, L2). Ends with the run or the emulator.
+ * (DECISIONS.md, L2). Ends with the run or the emulator. Rejects if the token has ended.
  */
 export async function followStream<O extends Operation>(
   context: Context,
@@ -42,9 +45,22 @@ export async function followStream<O extends Operation>(
     await output.printEvent(event, line(event));
   }
   signal.throwIfAborted();
-  await output.note("The emulator has ended");
+  await output.note((await isRunning(client)) ? "The emulator ended the stream" : "The emulator has ended");
   return undefined;
 }
+
+/** Rejects if the emulator rejects the token, whose end also ends its streams. */
+async function isRunning(client: Client): Promise<boolean> {
+  try {
+    await client.call(showClock, {}, { retries: 0, timeoutMs: endProbeMs });
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === 401) throw error;
+    return false;
+  }
+}
+
+const endProbeMs = 3_000;
 
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 
 describe("address without a control plane", () => {
@@ -84,6 +85,25 @@ describe("svc emulator tokens", () => {
     assert.equal((await svc("emulator tokens revoke ci --yes")).exit, 0);
     assert.equal((await svc("emulator clock", asCi)).exit, 4);
     assert.deepEqual(await json("emulator tokens list"), []);
+  });
+
+  it("tells a follower that its token was revoked, not that the emulator has ended", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    const { token } = await json<{ token: string }>("emulator tokens create ci --role read");
+    const watching = startCommand(svc, ["emulator", "deliveries", "--follow"], { env: { SVC_EMULATOR_TOKEN: token } });
+    while (!watching.stderr().includes("Following")) await svc("emulator ready");
+    assert.equal((await svc("emulator tokens revoke ci --yes")).exit, 0);
+    const { exit, stderr } = await watching.completion;
+    assert.deepEqual(
+      [exit, stderr.split("\n").slice(0, 2)],
+      [
+        4,
+        [
+          "Following (press Ctrl-C to stop)",
+          "error: The control token is invalid: it is unknown or revoked, or its session has ended (HTTP 401)",
+        ],
+      ],
+    );
   });
 });
 
