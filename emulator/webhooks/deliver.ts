@@ -160,8 +160,8 @@ interface EndedRun {
 }
 
 /**
- * An unreachable receiver gets at most six concurrent attempts (DECISIONS.md, C18). A disabled or deleted webhook has no
- * limit, because it sends nothing.
+ * An unreachable receiver gets at most six concurrent attempts (DECISIONS.md, C18). A disabled or deleted webhook has
+ * no limit, because it sends nothing.
  */
 function readCapacity(view: View, key: string): number {
   const webhook = view.getSync(webhookRows, parseId(key));

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { lookupTable } from "./object.ts";
 
-/** With a flush at the end, a truncated body is decoded as far as it goes. Read late, because most runs decode nothing. */
+/** With a flush at the end, a truncated body is decoded as far as it goes. Read late: most runs decode nothing. */
 const getZlibOptions = (isTruncated = false) => (isTruncated ? { finishFlush: constants.Z_SYNC_FLUSH } : {});
 const getBrotliOptions = (isTruncated = false) =>
   isTruncated ? { finishFlush: constants.BROTLI_OPERATION_FLUSH } : {};
