@@ -42,7 +42,7 @@ export const unknownTokenResponse = {
     error: {
       code: "unknown_token",
       message: "The control token is invalid: it is unknown or revoked, or its session has ended.",
-      hint: "Use the token in the run file next to the state. Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.",
+      hint: "Use the token in the run file next to the state, or request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.",
     },
   },
 };

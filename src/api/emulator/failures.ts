@@ -4,8 +4,7 @@ import { defineControlFailures } from "../failure.ts";
 
 const consoleBasis = createAssumption("The console is part of the emulator.");
 /** A token without a workspace, because `--workspace` is not in the command. */
-const otherTokenHint =
-  "Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.";
+const otherToken = "another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.";
 const tokenBasis = createAssumption("The control plane is part of the emulator (DECISIONS.md, E16).");
 
 interface MissingHistory {
@@ -295,7 +294,7 @@ export const emulatorFailures = defineControlFailures({
     basis: tokenBasis,
     says: ({ token, role, needs }: { token: string; role: ControlRole; needs: ControlRole }) =>
       `The role ${needs} is required. The token ${token} has the role ${role}.`,
-    hint: otherTokenHint,
+    hint: `Request ${otherToken}`,
   },
   "workspace-token-not-allowed": {
     status: 403,
@@ -304,7 +303,7 @@ export const emulatorFailures = defineControlFailures({
     says: ({ token, workspace, isConsole }: { token: string; workspace: string; isConsole: boolean }) =>
       `${isConsole ? "The console shows" : "This operation affects"} all workspaces. The token ${token} is bound to the workspace ${workspace}.`,
     hint: ({ isConsole }: { isConsole: boolean }) =>
-      `${otherTokenHint}${isConsole ? " With this one, use commands such as `svc emulator contracts` and `svc emulator requests`." : ""}`,
+      `Request ${otherToken}${isConsole ? " With this one, use commands such as `svc emulator contracts` and `svc emulator requests`." : ""}`,
   },
   "no-such-workspace-name": {
     status: 404,
@@ -364,7 +363,7 @@ export const emulatorFailures = defineControlFailures({
     when: "the control token is unknown or revoked, or its session has ended",
     code: "unknown_token",
     says: "The control token is invalid: it is unknown or revoked, or its session has ended.",
-    hint: `Use the token in the run file next to the state. ${otherTokenHint}`,
+    hint: `Use the token in the run file next to the state, or request ${otherToken}`,
   },
   "invalid-control-input": {
     status: 400,
