@@ -65,8 +65,9 @@ async function startListener(
   svc: CliEmulator["svc"],
   argv: readonly string[],
   wall = new FastWall(),
+  env: Record<string, string> = {},
 ): Promise<RunningCommand> {
-  const listener = startCommand(svc, ["webhooks", "listen", "--json", ...argv], { wall });
+  const listener = startCommand(svc, ["webhooks", "listen", "--json", ...argv], { wall, env });
   await listener.saw('"ready"');
   return listener;
 }
@@ -105,6 +106,23 @@ describe("svc webhooks listen without deliveries", () => {
     listener.signal("SIGINT");
     assert.equal((await listener.completion).exit, 130);
     assert.deepEqual(getEventTypes(listener).slice(-7), ["webhook_enabled", ...Array(6).fill("delivery")]);
+  });
+
+  it("does so with the token of a workspace, which cannot follow all events", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    await json("contracts create --data -", { stdin: ndaContractJson });
+    const create = ["emulator", "tokens", "create", "team", "--role", "operate", "--workspace", "Northwind Legal"];
+    const { token } = await json<{ token: string }>(create);
+    const { start, url } = await createApp(t);
+    const env = { SVC_EMULATOR_TOKEN: token };
+    const listener = await startListener(svc, ["--forward-to", url], new FastWall(), env);
+    await failSixTimes(svc);
+    await listener.saw("webhook_disabled");
+    await start(200);
+    await listener.saw("webhook_enabled");
+    assert.doesNotMatch(listener.stderr(), /no longer watched/);
+    listener.signal("SIGINT");
+    assert.equal((await listener.completion).exit, 130);
   });
 
   it("enables the webhook of an app with error responses after a restart of the app", async (t) => {

@@ -1,4 +1,5 @@
 import { followEvents } from "../../../api/emulator/console.ts";
+import { watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import { enableWebhook, listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { failuresUntilDisabled } from "../../../api/webhook-retries.ts";
@@ -9,6 +10,7 @@ import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { isRefused } from "./registration.ts";
 
+type WatchedEvent = EventOf<typeof followEvents> | EventOf<typeof watchDeliveries>;
 type Webhook = { readonly id: number; readonly url: string };
 
 interface WatchOptions {
@@ -87,11 +89,16 @@ function createWatch(
   async function follow(): Promise<void> {
     const onMissed = () => void check().catch(() => {});
     try {
-      const call = CheckedCall.check(followEvents);
-      const stream = await emulator.client.send(call, { signal, silenceMs: 0, retries: 0, onMissed });
+      const limits = { signal, silenceMs: 0, retries: 0, onMissed };
+      const send = (call: CheckedCall) => emulator.client.send(call, limits);
+      // The token of a workspace cannot follow all events.
+      const stream = await send(CheckedCall.check(followEvents)).catch((error: unknown) => {
+        if (!(error instanceof ServiceError && error.status === 403)) throw error;
+        return send(CheckedCall.check(watchDeliveries, { query: { webhook: id } }));
+      });
       await check();
-      for await (const event of stream.value as AsyncIterable<EventOf<typeof followEvents>>) {
-        if (isRelevant(event)) await check();
+      for await (const event of stream.value as AsyncIterable<WatchedEvent>) {
+        if (!("event" in event) || isRelevant(event)) await check();
       }
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
@@ -146,7 +153,7 @@ function createWatch(
       if (wasDown && !isRefusing) {
         await output.warn(`${app} accepts connections again.`);
         await emulator.client.call(enableWebhook, { params: { id } }, { signal });
-        return;
+        return check();
       }
       wasDown ||= isRefusing;
     }
