@@ -182,6 +182,18 @@ describe("svc webhooks listen without deliveries", () => {
     ]);
   });
 
+  it("reports a revoked token, not the end of the emulator", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    const { token } = await json<{ token: string }>("emulator tokens create ci --role operate");
+    const listener = await startListener(svc, [], new FastWall(), { SVC_EMULATOR_TOKEN: token });
+    assert.equal((await svc("emulator tokens revoke ci --yes")).exit, 0);
+    while (!/no longer watched|has ended\. To/.test(listener.stderr())) await svc("emulator ready");
+    assert.match(listener.stderr(), /^Webhook 1 is no longer watched: .* 401 The control token is invalid: .*$/m);
+    assert.doesNotMatch(listener.stderr(), /has ended\. To start/);
+    listener.signal("SIGINT");
+    assert.equal((await listener.completion).exit, 130);
+  });
+
   it("reports the end of the emulator and its return with another token and address", async (t) => {
     const cwd = await createTestFolder(t);
     const file = join(cwd, ".svc/emulator.json");

@@ -68,6 +68,8 @@ async function connectToEmulator(context: Context, before?: RunningEmulator): Pr
   return { url, token, client: await context.client("emulator", { connections: 2 }) };
 }
 
+const isUnauthorized = (error: unknown): boolean => error instanceof ServiceError && error.status === 401;
+
 function createWatch(
   { id, url }: Webhook,
   { app, onDeleted }: WatchOptions,
@@ -159,8 +161,11 @@ function createWatch(
     }
   }
 
-  /** Resolves with false if another emulator uses the address and rejects the credentials. */
+  /** Resolves with false if another emulator uses the address. Rejects if only the token has ended. */
   async function waitUntilBack(): Promise<boolean> {
+    await findWebhook().catch((error: unknown) => {
+      if (isUnauthorized(error)) throw error;
+    });
     const endMessage = `The emulator at ${emulator.url} has ended. To start it again`;
     await report("emulator_ended", `${endMessage}: svc emulator start --detach`);
     for (;;) {
@@ -172,7 +177,7 @@ function createWatch(
         await report("emulator_back", `The emulator at ${emulator.url} is back.`);
         return true;
       } catch (error) {
-        if (!(error instanceof ServiceError && error.status === 401)) continue;
+        if (!isUnauthorized(error)) continue;
         const resubscribeHint = "To subscribe to it, run svc webhooks listen again.";
         const next = onDeleted ? "A webhook is created there." : resubscribeHint;
         await report("webhook_deleted", `Another emulator is now running at ${emulator.url}. ${next}`);
