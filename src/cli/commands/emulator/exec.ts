@@ -163,7 +163,7 @@ function formatSummary(
   return [
     `### svc emulator exec: exit ${exit}\n\n`,
     `${pluralize(requests.length, "request")}, ${pluralize(deliveries.length, "webhook delivery", "webhook deliveries")} (${deliveredCount} delivered)\n\n`,
-    "| Operation | Requests | Refused | Findings |\n| --- | ---: | ---: | --- |\n",
+    "| Operation | Requests | Rejected | Findings |\n| --- | ---: | ---: | --- |\n",
     ...rows,
     "\n",
   ].join("");
