@@ -13,7 +13,7 @@ const emulatorWorkspaces = defineCommand({
     const hides = context.output.isText;
     if (hides)
       await context.output.note(
-        "Secrets are hidden. To print them, use --json. For the variables of the first workspace: svc emulator env",
+        "Secrets are hidden. With the role operate or admin, --json prints them, and svc emulator env prints the variables of the first workspace.",
       );
   },
 });
