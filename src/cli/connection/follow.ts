@@ -1,4 +1,3 @@
-import { showClock } from "../../api/emulator/clock.ts";
 import type { Operation, ResultOf } from "../../api/operation.ts";
 import { describeDuration } from "../../base/quantities.ts";
 import { type CallArguments, CheckedCall, findShapeProblem } from "../../client/checked-call.ts";
@@ -51,6 +50,8 @@ export async function followStream<O extends Operation>(
 
 /** Rejects if the emulator rejects the token, whose end also ends its streams. */
 async function isRunning(client: Client): Promise<boolean> {
+  // Every derived command loads this file, and few need the schemas.
+  const { showClock } = await import("../../api/emulator/clock.ts");
   try {
     await client.call(showClock, {}, { retries: 0, timeoutMs: endProbeMs });
     return true;
