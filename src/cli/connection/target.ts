@@ -17,7 +17,6 @@ import {
   reportUnusedVariables,
   selectEnvironmentKey,
 } from "./emulator/emulator-access.ts";
-import { toStartError } from "./emulator/ended-emulator.ts";
 import {
   createUntrustedStateError,
   describeState,
@@ -193,7 +192,10 @@ export async function createEmbeddedTarget(
     await removeStateFolder();
     const running =
       (error as Error).name === "StateLockedError" ? await readRunFile(await resolveRunFile(path)) : undefined;
-    if (!running || !(await isSameEmulator(running))) throw toStartError(error as Error, { file: path });
+    if (!running || !(await isSameEmulator(running))) {
+      const { toStartError } = await import("./emulator/start-errors.ts");
+      throw toStartError(error as Error, { file: path });
+    }
     return createEmulatorTarget(await readEmulatorAccess(running), "the emulator with this state", { host, output });
   }
 }

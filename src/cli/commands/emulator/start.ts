@@ -7,7 +7,6 @@ import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator/emulator-access.ts";
-import { toStateError } from "../../connection/emulator/ended-emulator.ts";
 import {
   defaultPort,
   getOwnStateFile,
@@ -15,6 +14,7 @@ import {
   resolveRunFile,
   resolveStateFile,
 } from "../../connection/emulator/run-file.ts";
+import { toStateError } from "../../connection/emulator/start-errors.ts";
 import { checkOutputFile } from "../../output/file.ts";
 import { defaultColumns } from "../../output/styled.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";

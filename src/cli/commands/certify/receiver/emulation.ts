@@ -9,7 +9,7 @@ import { toFields } from "../../../../base/object.ts";
 import { createClient } from "../../../../client/client.ts";
 import type { Context } from "../../../command.ts";
 import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
-import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
+import { toStartError } from "../../../connection/emulator/start-errors.ts";
 import { openDirectTransport } from "../../../connection/http.ts";
 import type { ReceiverExchange } from "./check.ts";
 import { createDeliveryFactory, maxResponseMs } from "./delivery.ts";
