@@ -33,6 +33,10 @@ export const replaceMissing =
     throw error;
   };
 
+/** Reports whether the service rejected the credentials of a request. */
+export const isUnauthorized = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && error.status === 401;
+
 /**
  * Reports whether the service may have processed a request that received this response. 501 and 508 mean that it did
  * not.

@@ -2,7 +2,7 @@ import type { Operation, ResultOf } from "../../api/operation.ts";
 import { describeDuration } from "../../base/quantities.ts";
 import { type CallArguments, CheckedCall, findShapeProblem } from "../../client/checked-call.ts";
 import type { Client } from "../../client/client.ts";
-import { ServiceError } from "../../client/errors.ts";
+import { isUnauthorized } from "../../client/errors.ts";
 import { requireValidValue } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { CommandFailedError } from "../process/failure.ts";
@@ -56,7 +56,7 @@ async function isRunning(client: Client): Promise<boolean> {
     await client.call(showClock, {}, { retries: 0, timeoutMs: endProbeMs });
     return true;
   } catch (error) {
-    if (error instanceof ServiceError && error.status === 401) throw error;
+    if (isUnauthorized(error)) throw error;
     return false;
   }
 }

@@ -5,7 +5,7 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { failuresUntilDisabled } from "../../../api/webhook-retries.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
-import { NetworkError, ServiceError } from "../../../client/errors.ts";
+import { isUnauthorized, NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { isRefused } from "./registration.ts";
@@ -68,8 +68,6 @@ async function connectToEmulator(context: Context, before?: RunningEmulator): Pr
   return { url, token, client: await context.client("emulator", { connections: 2 }) };
 }
 
-const isUnauthorized = (error: unknown): boolean => error instanceof ServiceError && error.status === 401;
-
 function createWatch(
   { id, url }: Webhook,
   { app, onDeleted }: WatchOptions,
@@ -100,14 +98,15 @@ function createWatch(
       });
       await check();
       for await (const event of stream.value as AsyncIterable<WatchedEvent>) {
-        if (!("event" in event) || isRelevant(event)) await check();
+        if (isRelevant(event)) await check();
       }
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
     }
   }
 
-  function isRelevant(event: EventOf<typeof followEvents>): boolean {
+  function isRelevant(event: WatchedEvent): boolean {
+    if (!("event" in event)) return event.webhook_status !== status;
     if (event.event === "delivery") {
       return event.delivery.webhook_id === id && event.delivery.webhook_status !== status;
     }

@@ -1,4 +1,4 @@
-import { NetworkError, ServiceError } from "../../../client/errors.ts";
+import { isUnauthorized, NetworkError } from "../../../client/errors.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
@@ -61,7 +61,7 @@ export async function findEndedHint(error: unknown, context: Context): Promise<s
 export function findRejectionHint(error: unknown, context: Context): string | undefined {
   const address = context.host.env.SVC_EMULATOR_URL;
   // The variables of an emulator contain no access token.
-  const isRejected = error instanceof ServiceError && error.status === 401 && !isTokenRejected(error);
+  const isRejected = isUnauthorized(error) && !isTokenRejected(error);
   if (!isRejected || hasTargetFlag(context) || !address || !isOnThisMachine(address)) return undefined;
   return `The variables of this shell may belong to a previous emulator at this address. Run eval "$(svc emulator env)" again in the folder of the running one.`;
 }
