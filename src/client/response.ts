@@ -255,21 +255,21 @@ export const readBodyText = async (body: AsyncIterable<Uint8Array>): Promise<str
 async function readText({ headers, body }: HttpResponse): Promise<{ text: string; drift: readonly string[] }> {
   const bytes = await readBytes(body);
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers["content-type"] ?? "")?.[1];
-  const encoding = findEncoding(charset);
-  const decode = (fatal: boolean) => new TextDecoder(encoding, { fatal }).decode(bytes);
+  const decoder = createFatalDecoder(charset);
   try {
-    return { text: decode(true), drift: [] };
+    return { text: decoder.decode(bytes), drift: [] };
   } catch {
-    return { text: decode(false), drift: [`text that is not ${encoding.toUpperCase()}`] };
+    const { encoding } = decoder;
+    return { text: new TextDecoder(encoding).decode(bytes), drift: [`text that is not ${encoding.toUpperCase()}`] };
   }
 }
 
 /** Unknown charsets are read as UTF-8, the charset of JSON (RFC 8259, 8.1). */
-function findEncoding(charset = "utf-8"): string {
+function createFatalDecoder(charset: string | undefined) {
   try {
-    return new TextDecoder(charset).encoding;
+    return new TextDecoder(charset, { fatal: true });
   } catch {
-    return "utf-8";
+    return new TextDecoder("utf-8", { fatal: true });
   }
 }
 
