@@ -47,8 +47,8 @@ const emptyRequest = { query: noFields, body: json(noFields.optional()) };
 function createSteps(declaration: Operation, strictBodies: boolean): OperationSteps {
   const { service, auth } = declaration;
   const isClosed = service.dialect === "control" && auth !== "none";
-  const request = { ...(isClosed && emptyRequest), ...declaration.request };
-  const operation = { ...declaration, request };
+  const operation = isClosed ? { ...declaration, request: { ...emptyRequest, ...declaration.request } } : declaration;
+  const { request } = operation;
   const isRequired: Readonly<Record<Check, boolean>> = {
     credentials: auth !== "none",
     decode: request.body !== undefined,

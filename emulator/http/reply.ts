@@ -64,11 +64,19 @@ export class Passthrough {
     this.emulatorHeaders = emulatorHeaders;
   }
 
-  /** Alternating names and values. Decoded when they are read, because a webhook's sender does not read them. */
+  /** Alternating names and values. Decoded when they are read, because a webhook's sender does not read them all. */
   get rawHeaders(): readonly string[] {
-    return this.#headers.map((text) => (typeof text === "string" ? text : text.toString("latin1")));
+    return this.#headers.map(decodeHeader);
+  }
+
+  /** Returns the first value of a header. `name` is in lower case. */
+  findHeader(name: string): string | undefined {
+    const index = this.#headers.findIndex((text, i) => i % 2 === 0 && decodeHeader(text).toLowerCase() === name);
+    return index === -1 ? undefined : decodeHeader(this.#headers[index + 1]!);
   }
 }
+
+const decodeHeader = (text: string | Buffer): string => (typeof text === "string" ? text : text.toString("latin1"));
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -87,8 +87,10 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
   const { dialect, match, atPath, operation, usesControlFormat } = exchange;
   const declaration = (match?.bound ?? atPath[0])?.operation;
   if (error instanceof BodyAbortedError) return undefined;
-  if (error instanceof DeclaredFailureError && declaration && isDeclaredFailure(declaration, error.code))
-    return addUnchangedHeader(createFailureResponse(error.code, error.data), error.code === "storage-store-failed");
+  if (error instanceof DeclaredFailureError && declaration && isDeclaredFailure(declaration, error.code)) {
+    const response = createFailureResponse(error.code, error.data);
+    return error.code === "storage-store-failed" ? addUnchangedHeader(response) : response;
+  }
   if (error instanceof InvalidInputError && declaration) return dialect.toInvalidResponse(error.problems, declaration);
   if (error instanceof UnreadableBodyError) return dialect.toUnreadableResponse(error.problem);
   if (error instanceof MaxBodyBytesExceededError) return dialect.toTooLargeResponse();
@@ -99,8 +101,10 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
   return dialect.toBugResponse(operation ?? "an undeclared path");
 }
 
-const addUnchangedHeader = (response: HttpResponse, isUnchanged = true): HttpResponse =>
-  isUnchanged ? { ...response, headers: [...response.headers, ...unchangedHeader] } : response;
+const addUnchangedHeader = (response: HttpResponse): HttpResponse => ({
+  ...response,
+  headers: [...response.headers, ...unchangedHeader],
+});
 
 const isDeclaredFailure = ({ failures, service }: Operation, code: FailureCode): boolean =>
   failures.includes(code) || service.failures.includes(code);
@@ -108,19 +112,16 @@ const isDeclaredFailure = ({ failures, service }: Operation, code: FailureCode):
 /** Nothing was stored: the disk rejected the write, or another state replaced the current one. */
 function toStoreErrorResponse(error: unknown, exchange: HttpExchange): HttpResponse | undefined {
   const { dialect, usesControlFormat, reportFinding } = exchange;
+  // A message names the file, which only clients on this machine may know.
+  const respond = (message: string | undefined, cause: unknown) =>
+    dialect.toStoreFailedResponse(
+      isDirectLoopbackRequest(exchange) ? message : undefined,
+      isFsError(cause) ? formatFsError(cause) : undefined,
+    );
   const fileReason = describeFsError(error);
-  if (error instanceof StoreFailedError || fileReason !== undefined) {
-    const cause = fileReason === undefined ? (error as Error).cause : error;
-    const reason = isFsError(cause) ? formatFsError(cause) : undefined;
-    // The message names the file, which only clients on this machine may know.
-    const message =
-      fileReason !== undefined
-        ? `A file of the state cannot be used: ${fileReason}`
-        : error instanceof FileWriteError || error instanceof StoreChangedError
-          ? error.message
-          : undefined;
-    return dialect.toStoreFailedResponse(isDirectLoopbackRequest(exchange) ? message : undefined, reason);
-  }
+  if (fileReason !== undefined) return respond(`A file of the state cannot be used: ${fileReason}`, error);
+  if (error instanceof FileWriteError || error instanceof StoreChangedError) return respond(error.message, error.cause);
+  if (error instanceof StoreFailedError) return respond(undefined, error.cause);
   if (!(error instanceof StateReplacedError)) return undefined;
   reportFinding("state-replaced", "the state was replaced while it was in progress; nothing was saved");
   return createStateReplacedResponse(usesControlFormat);

@@ -140,10 +140,10 @@ async function sendOnce(
       return result.reason === "ECONNREFUSED" || isSafe ? "again" : "uncertain";
     }
     const { status, rawHeaders: receivedHeaders, body: pieces } = result.response;
-    const length = findHeader(receivedHeaders, "content-length");
+    const length = result.response.findHeader("content-length");
     // A short response is sent when it is complete, because the request can be retried until then.
     const completeBody = Number(length) <= maxReplayBytes ? await concatBody(pieces) : undefined;
-    if (findHeader(receivedHeaders, notLeadingHeader) === key) return "again";
+    if (result.response.findHeader(notLeadingHeader) === key) return "again";
     if (isClosing()) response.shouldKeepAlive = false;
     response.writeHead(status, filterHeaders(receivedHeaders, length));
     if (completeBody) response.end(completeBody);
@@ -161,9 +161,6 @@ async function sendOnce(
     response.off("close", abort);
   }
 }
-
-const findHeader = (rawHeaders: readonly string[], name: string): string | undefined =>
-  rawHeaders.find((_, i) => i % 2 === 1 && rawHeaders[i - 1]!.toLowerCase() === name);
 
 /** Returns the headers for the next server, with the length that was announced. */
 const filterHeaders = (rawHeaders: readonly string[], length: string | undefined): string[] => [

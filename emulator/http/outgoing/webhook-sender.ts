@@ -124,8 +124,9 @@ export function readPostResponse(result: ForwardResult): Promise<PostOutcome> | 
 }
 
 /** Requests accept no content coding, but some receivers compress every response. */
-function decodeResponse({ status, rawHeaders }: Passthrough, body: Buffer): Promise<PostOutcome> | PostOutcome {
-  const encoding = rawHeaders.find((_, i) => i % 2 === 1 && rawHeaders[i - 1]!.toLowerCase() === "content-encoding");
+function decodeResponse(response: Passthrough, body: Buffer): Promise<PostOutcome> | PostOutcome {
+  const { status } = response;
+  const encoding = response.findHeader("content-encoding");
   if (encoding === undefined) return { status, body };
   return decodeBeginning(body, encoding, maxResponseBodyBytes).then((decoded) => ({ status, body: decoded }));
 }

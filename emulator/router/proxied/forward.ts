@@ -45,11 +45,11 @@ export async function forwardToOne(
     return call.fail("cluster-timeout", { cluster: cluster.id });
   }
   if (result.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });
-  const { status, rawHeaders, body } = result.response;
+  const { response } = result;
   // An emulated cluster that could not store the request responds 503 and reports that nothing was changed.
-  return status === 503 && !cluster.external && rawHeaders.includes(unchangedHeader[0])
-    ? new Passthrough(status, rawHeaders, body, unchangedHeader)
-    : sandboxExternalPage(cluster, result.response);
+  if (response.status === 503 && !cluster.external && response.findHeader(unchangedHeader[0]) !== undefined)
+    return new Passthrough(response.status, response.rawHeaders, response.body, unchangedHeader);
+  return sandboxExternalPage(cluster, response);
 }
 
 /** Result of the request to one cluster. */
