@@ -15,7 +15,7 @@ import { createRenewableIds } from "../domain/renewable-ids.ts";
 import { createIncomingFaultFinder, Faults } from "../faults/faults.ts";
 import type { RunningCluster } from "../published.d.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
-import { createBrowserOriginCheck } from "../router/oidc/oidc.ts";
+import { createBrowserOriginCheck } from "../router/oidc.ts";
 import type { Blobs } from "../store/blobs.ts";
 import { readLastRequestNumber } from "../store/causes.ts";
 import { type Cause, type Store, StoreFailedError } from "../store/port.ts";

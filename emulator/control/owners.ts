@@ -8,7 +8,7 @@ import {
   mappingTables,
   signatories,
 } from "../router/mapping/tables.ts";
-import { findOwnersByTable } from "../router/resolve/resolve.ts";
+import { findOwnersByTable } from "../router/resolve.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const ownerHandlers = {

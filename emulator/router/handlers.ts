@@ -8,7 +8,7 @@ import type { RouterHandlers } from "./context.ts";
 import { deviceGrantHandlers } from "./device/device-grant.ts";
 import { deviceGrants } from "./device/rows.ts";
 import { mappingTableHandlers, signatoryHandlers } from "./mapping/mapping-tables.ts";
-import { oidcHandlers } from "./oidc/oidc.ts";
+import { oidcHandlers } from "./oidc.ts";
 import { proxiedHandlers } from "./proxied/proxied-routes.ts";
 import { trialSignups } from "./trial/signups.ts";
 import { trialHandlers } from "./trial/trial.ts";

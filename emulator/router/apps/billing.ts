@@ -1,7 +1,7 @@
 import { findCustomerIds } from "../../domain/apps.ts";
 import type { RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import { findClusterByPrefix } from "../resolve/resolve.ts";
+import { findClusterByPrefix } from "../resolve.ts";
 
 /** Matches `{cluster_id}_{workspace_id}`, in which both IDs can contain underscores (DECISIONS.md, P6). */
 const customerIdPattern = /^.+_.+$/s;

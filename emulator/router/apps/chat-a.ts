@@ -14,7 +14,7 @@ import {
   verifyFreshSignature,
 } from "../context.ts";
 import { forwardToAll, forwardToOwners } from "../proxied/forward.ts";
-import { findOwners } from "../resolve/resolve.ts";
+import { findOwners } from "../resolve.ts";
 
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 

@@ -5,7 +5,7 @@ import { findString, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { RouterContext, RouterHandlers } from "../context.ts";
 import { buildIntegrationKey } from "../mapping/tables.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import { findOwners, type OwnerIdentifier } from "../resolve/resolve.ts";
+import { findOwners, type OwnerIdentifier } from "../resolve.ts";
 
 export const chatBHandlers = {
   /** The token must be verified before the body is trusted (DECISIONS.md, R22). */

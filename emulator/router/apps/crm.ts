@@ -6,7 +6,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import { toOriginForm } from "../../http/routing/path.ts";
 import { type RouterCall, type RouterHandlers, type SingleClusterCall, verifyFreshSignature } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import { findIdentifiers, findOwners } from "../resolve/resolve.ts";
+import { findIdentifiers, findOwners } from "../resolve.ts";
 
 type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;
 

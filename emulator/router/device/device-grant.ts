@@ -11,7 +11,7 @@ import { maxUnauthenticatedRows } from "../../store/rows.ts";
 import type { RouterCall, RouterContext, RouterHandlers } from "../context.ts";
 import { filterCredentials } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
-import { requireCluster } from "../resolve/resolve.ts";
+import { requireCluster } from "../resolve.ts";
 import {
   type DeviceGrant,
   decideGrant,

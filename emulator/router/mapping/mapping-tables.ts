@@ -3,7 +3,7 @@ import { reply } from "../../http/reply.ts";
 import type { Mapping } from "../../store/port.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
 import { removeGrants, toUserCodeKey } from "../device/rows.ts";
-import { requireCluster } from "../resolve/resolve.ts";
+import { requireCluster } from "../resolve.ts";
 import {
   buildIntegrationKey,
   buildSignatoryKey,

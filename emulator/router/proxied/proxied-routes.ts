@@ -1,8 +1,8 @@
 import { hashEmail } from "../../../src/base/email-address.ts";
 import { findInvitationKind } from "../../domain/workspaces.ts";
 import type { ForwardCall, RouterHandlers } from "../context.ts";
-import { forwardServerMetadata, isServerMetadata } from "../oidc/oidc.ts";
-import { findIdentifiers, findOwners, listInviteTokenIdentifiers, type OwnerIdentifier } from "../resolve/resolve.ts";
+import { forwardServerMetadata, isServerMetadata } from "../oidc.ts";
+import { findIdentifiers, findOwners, listInviteTokenIdentifiers, type OwnerIdentifier } from "../resolve.ts";
 import { forwardToAll, forwardToOwners } from "./forward.ts";
 
 /** Forwards a request to the owner of the first mapped identifier, or to all clusters (DECISIONS.md, R34). */

@@ -1,22 +1,22 @@
-import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
-import { exchangeToken, showDiscovery, showJwks, showUserinfo } from "../../../src/api/router/oidc.ts";
-import { trimTrailing } from "../../../src/base/text.ts";
-import { readClusterClaim } from "../../../src/schemes/http-authorization.ts";
+import { redeemDeviceCode } from "../../src/api/router/device-grant.ts";
+import { exchangeToken, showDiscovery, showJwks, showUserinfo } from "../../src/api/router/oidc.ts";
+import { trimTrailing } from "../../src/base/text.ts";
+import { readClusterClaim } from "../../src/schemes/http-authorization.ts";
 import {
   authenticateClient,
   createBasicChallenge,
   duplicateClientAuthMessage,
   oauthClients,
-} from "../../domain/client-credentials.ts";
-import type { Cluster } from "../../domain/clusters.ts";
-import type { OriginPredicate } from "../../http/handler.ts";
-import { replaceParts } from "../../http/outgoing/forward.ts";
-import { createJsonPassthrough, noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
-import type { RouterCall, RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
-import { issueDeviceTokens } from "../device/device-grant.ts";
-import { filterCredentials, forwardToOne } from "../proxied/forward.ts";
-import { requestCluster } from "../proxied/request-cluster.ts";
-import { findClusterByPrefix } from "../resolve/resolve.ts";
+} from "../domain/client-credentials.ts";
+import type { Cluster } from "../domain/clusters.ts";
+import type { OriginPredicate } from "../http/handler.ts";
+import { replaceParts } from "../http/outgoing/forward.ts";
+import { createJsonPassthrough, noStoreHeaders, type Passthrough, reply } from "../http/reply.ts";
+import type { RouterCall, RouterContext, RouterHandler, RouterHandlers } from "./context.ts";
+import { issueDeviceTokens } from "./device/device-grant.ts";
+import { filterCredentials, forwardToOne } from "./proxied/forward.ts";
+import { requestCluster } from "./proxied/request-cluster.ts";
+import { findClusterByPrefix } from "./resolve.ts";
 
 const deviceTokenPath = redeemDeviceCode.path;
 

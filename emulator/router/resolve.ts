@@ -1,13 +1,13 @@
-import { hashEmail } from "../../../src/base/email-address.ts";
-import { parseBearerToken, readClusterClaim } from "../../../src/schemes/http-authorization.ts";
-import type { Cluster } from "../../domain/clusters.ts";
-import { findSession } from "../../domain/session-cookie.ts";
-import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
-import type { View } from "../../store/port.ts";
-import type { RouterCall, RouterContext } from "../context.ts";
-import { toUserCodeKey } from "../device/rows.ts";
-import { buildIntegrationKey, type MappingTable, mappingTables, signatories } from "../mapping/tables.ts";
+import { hashEmail } from "../../src/base/email-address.ts";
+import { parseBearerToken, readClusterClaim } from "../../src/schemes/http-authorization.ts";
+import type { Cluster } from "../domain/clusters.ts";
+import { findSession } from "../domain/session-cookie.ts";
+import { findString, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
+import type { ReceivedRequest } from "../http/handler.ts";
+import type { View } from "../store/port.ts";
+import type { RouterCall, RouterContext } from "./context.ts";
+import { toUserCodeKey } from "./device/rows.ts";
+import { buildIntegrationKey, type MappingTable, mappingTables, signatories } from "./mapping/tables.ts";
 
 /**
  * Returns the clusters that own the first identifier with a known owner, or no clusters if no identifier is mapped.
