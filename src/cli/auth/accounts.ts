@@ -125,6 +125,12 @@ export function toTokens({ fields, headers }: OAuthResponse, now: number) {
       hint: "Check that the address belongs to an OAuth server, not to a web page or a proxy. The stored tokens are unchanged.",
     });
   }
+  if (!/^[\x21-\x7e]+$/.test(access)) {
+    const message = "The server returned an access token that cannot be sent in a header.";
+    throw new CommandFailedError("failed", "unsupported_token", message, {
+      hint: "It contains spaces, line breaks or other characters that are not allowed in a bearer token (RFC 6750, 2.1). The stored tokens are unchanged.",
+    });
+  }
   const type = toNonEmptyString(fields.token_type) ?? "Bearer";
   if (type.toLowerCase() !== "bearer") {
     const message = "The server returned a token that is not a bearer token.";

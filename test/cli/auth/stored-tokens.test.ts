@@ -98,6 +98,24 @@ describe("refresh of an expiring token", () => {
     });
   }
 
+  it("rejects a token that cannot be sent in a header and keeps the stored one", async (t) => {
+    const server = await startReceiver(t);
+    server.respond((_, response) => response.end('{"access_token":"a\\nb","token_type":"Bearer"}'));
+    const cwd = await createTestFolder(t);
+    const folder = openSignInStore(cwd);
+    await folder.keep(server.url, { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
+    const before = await folder.accounts();
+    const { exit, stdout, stderr } = await runCli(["auth", "token", "--base-url", server.url], {
+      wall: createMovedWallClock(),
+      env: { SVC_CONFIG_DIR: cwd },
+    });
+    assert.deepEqual(
+      [exit, stdout, stderr.split("\n")[0]],
+      [1, "", "error: The server returned an access token that cannot be sent in a header."],
+    );
+    assert.deepEqual(await folder.accounts(), before);
+  });
+
   it("exits with 4 without a retry when the refresh is rejected", async (t) => {
     const server = await startReceiver(t);
     server.respond((_, response) =>
