@@ -10,14 +10,17 @@ import { createSizeLimitError } from "./limits.ts";
 import type { Problem } from "./published.d.ts";
 import type { HttpResponse } from "./request.ts";
 
+/** Each coding needs a decoder of its own. Services apply one, and proxies another one. */
+const maxCodings = 4;
+
 /**
  * Decodes the content codings of a response (RFC 9110, 8.4). Requests do not accept any coding, but proxies and stored
- * objects use them. A response with an unknown coding stays unchanged.
+ * objects use them. A response with an unknown coding or too many stays unchanged.
  */
 export function decodeResponse(response: HttpResponse, method: string, maxBytes: number): HttpResponse {
   const { "content-encoding": encoding = "", "content-length": length, ...headers } = response.headers;
   const codings = parseContentCodings(encoding);
-  const isKnown = codings.every((coding) => contentDecoders[coding] !== undefined);
+  const isKnown = codings.length <= maxCodings && codings.every((coding) => contentDecoders[coding] !== undefined);
   if (codings.length === 0 || !isKnown || length === "0" || hasNoBody(response.status) || method === "HEAD")
     return response;
   return { ...response, headers, body: decodeBody(response.body, codings, maxBytes) };
