@@ -53,6 +53,18 @@ const createAccessDeniedResponse = (message: string) => ({
   body: `<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`,
 });
 
+it("says that nothing was uploaded to a file_id", async (t) => {
+  const { svc, json } = await startCliEmulator(t);
+  const stdin = '{"files":[{"filename":"a.pdf","content_type":"application/pdf"}]}';
+  const { files } = await json<{ files: { file_id: string }[] }>("files initialize --data -", { stdin });
+  const { exit, stderr } = await svc(`files download ${files[0]!.file_id}`);
+  assert.deepEqual(
+    [exit, stderr.split("\n").slice(1)],
+    [5, ["  No file is stored there: its upload was not completed, or it was deleted.", ""]],
+    stderr,
+  );
+});
+
 describe("svc files upload", () => {
   it("requests one new URL when the first URL has expired", async (t) => {
     const { cwd, upload, stored, requests } = await startStorage(t, (_, count) =>

@@ -62,6 +62,9 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
     throw new UsageError("No service address is configured.", {
       hint:
         `To start ${state === undefined ? "an emulator" : `the emulator of ${relative(host.cwd, state)}`}, run ${formatCommandLine(await findStartCommand())}. ` +
+        (readEnvironmentEmulator(host)
+          ? 'SVC_EMULATOR_URL is only the address of its control plane: for all variables, run eval "$(svc emulator env)". '
+          : "") +
         "Or use --base-url URL, set SVC_BASE_URL, or choose a --profile.",
     });
   }

@@ -231,6 +231,8 @@ function getServiceHint(error: ServiceError): string | undefined {
   const { status, headers } = error;
   if (isOfStorage(error) && (status === 401 || status === 403))
     return "The signed URL has expired or was changed. Run the command again for a new URL.";
+  if (isOfStorage(error) && status === 404)
+    return "No file is stored there: its upload was not completed, or it was deleted.";
   if (isTokenRejected(error))
     return "Sign in again with svc auth device-login, or set SVC_TOKEN to a valid access token.";
   if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";

@@ -28,6 +28,17 @@ const visitor = `
   process.exit(3);
 `;
 
+it("says that the address of a control plane is not the address of its services", async () => {
+  const { exit, stderr } = await runCli("contracts list", {
+    env: { SVC_EMULATOR_URL: "http://127.0.0.1:1/_emulator" },
+  });
+  assert.deepEqual(
+    [exit, /for all variables, run eval "\$\(svc emulator env\)"\. Or use/.test(stderr)],
+    [2, true],
+    stderr,
+  );
+});
+
 describe("svc in GitHub Actions", () => {
   it("annotates a failure on standard error with escaped text", async () => {
     const { exit, stdout, stderr } = await runCli("contracts status T-1", { env: actions });
