@@ -61,6 +61,21 @@ describe("svc dev at a terminal", () => {
 });
 
 describe("svc dev in a pipe", () => {
+  it("reports that the environment names another emulator", async (t) => {
+    const { cwd } = await createDevFolder(t);
+    const env = { SVC_CONFIG_DIR: cwd, SVC_EMULATOR_URL: "http://user:secret@emulator.example:4010/_emulator" };
+    const svc = (argv: string | readonly string[], options: RunOptions = {}) => runCli(argv, { cwd, ...options, env });
+    const session = startCommand(svc, ["dev", "--json", "--port", "0"]);
+    addCleanup(t, () => session.stop());
+    await session.saw('"type":"ready"');
+    session.signal("SIGINT");
+    const { stderr } = await session.completion;
+    assert.equal(
+      stderr.split("\n")[0],
+      "warning: SVC_EMULATOR_URL (http://emulator.example:4010) is ignored: svc dev uses the emulator of this folder",
+    );
+  });
+
   it("starts one emulator for concurrent sessions of a folder", async (t) => {
     const { dev } = await createDevFolder(t);
     const sessions = ["--json", "--json", "--json"].map((flag) => dev(flag, "--port", "0"));

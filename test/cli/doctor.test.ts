@@ -50,7 +50,7 @@ describe("svc doctor", () => {
     assert.deepEqual(found, {
       check: "emulator",
       status: "warning",
-      detail: `${folderEmulator.routerUrl} (pid ${pid}) runs in this folder, but SVC_EMULATOR_URL is ${otherEmulator.controlUrl}`,
+      detail: `${folderEmulator.routerUrl} (pid ${pid}) runs in this folder, but SVC_EMULATOR_URL is ${otherEmulator.routerUrl}`,
       hint: 'To use the emulator of this folder: eval "$(svc emulator env)" again.',
     });
     const env = { SVC_EMULATOR_URL: folderEmulator.controlUrl };

@@ -11,7 +11,7 @@ import {
 import { defaultPort, resolveStateFile } from "../connection/emulator/run-file.ts";
 import { pollUntil } from "../connection/follow.ts";
 import { openClient } from "../connection/http.ts";
-import { resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
+import { getOrigin, resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
 import {
   openWebhookReceiver,
   type ReceivedWebhookRequest,
@@ -66,6 +66,7 @@ const dev = defineCommand({
     const screen = createSessionScreen(context, isInteractive);
     const screenContext = createFolderContext(context, { ...output, warn: (line) => screen.showNotice(line) });
     const emulator = await startOrJoinEmulator(plan.port, screenContext);
+    await reportOtherEmulator(emulator, context);
     const session = createDevSession({ ...plan, isInteractive }, screenContext, screen);
     const receiver = await openSessionReceiver(plan, (delivery) => session.onDelivery(delivery), screenContext);
     await session.subscribe(receiver);
@@ -128,6 +129,13 @@ const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
       return undefined;
     }),
   );
+
+/** Reports that the environment names another emulator, because its user may expect this session to join it. */
+async function reportOtherEmulator({ controlUrl }: EmulatorAccess, { host, output }: Context): Promise<void> {
+  const other = getOrigin(host.env.SVC_EMULATOR_URL);
+  if (other === undefined || other === getOrigin(controlUrl)) return;
+  await output.warn(`warning: SVC_EMULATOR_URL (${other}) is ignored: svc dev uses the emulator of this folder`);
+}
 
 /** Removes the variables that select services other than the emulator of the folder. */
 const clearedVariables = Object.fromEntries(

@@ -148,7 +148,7 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   // Behind a proxy, the same emulator can have another address.
   if (await isSameEmulator({ ...running, routerUrl: new URL(otherUrl).origin }).catch(() => false))
     return createPassedCheck("emulator", runningEmulator);
-  const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${redactText(otherUrl)}`;
+  const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${new URL(otherUrl).origin}`;
   return createCheckWarning(
     "emulator",
     detail,
