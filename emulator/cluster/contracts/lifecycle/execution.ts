@@ -192,7 +192,7 @@ export function createContractJobHandlers(context: LifecycleContext): JobHandler
       const email = await tx.get(emails, Number(emailId));
       if (!email || hasDeliveryOutcome(email)) return "reported-before";
       await emitEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
-      return "told";
+      return "reported";
     }),
     "auto-sign": createHandler("auto-sign", async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
