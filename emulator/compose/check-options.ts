@@ -2,7 +2,7 @@ import * as z from "zod";
 import { strictChecks } from "../../src/api/control-plane.ts";
 import { dictionary, retrySchedule } from "../../src/api/shapes.ts";
 import { clockModes } from "../../src/base/clock.ts";
-import { describeIssue } from "../../src/base/errors.ts";
+import { describeIssue } from "../../src/base/issues.ts";
 import { webhookJsonForms } from "../../src/base/json.ts";
 import { formatSuggestion } from "../../src/base/text.ts";
 import { hostForms, isHostPattern, isSchemaName, parsePostgresUrl, suggestHostPattern } from "../../src/base/urls.ts";

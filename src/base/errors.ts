@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import { lookupTable } from "./object.ts";
 
 /**
@@ -73,45 +72,4 @@ export const suggestsTlsServer = (url: string, code: string): boolean =>
 export function getTlsReason(error: Error): string {
   const { reason } = error as { reason?: unknown };
   return typeof reason === "string" && reason !== "" ? reason : error.message.trim();
-}
-
-const expectedTypes = lookupTable<string>({
-  array: "a list",
-  boolean: "true or false",
-  int: "an integer",
-  number: "a number",
-  object: "an object",
-  record: "an object",
-  string: "a string",
-});
-
-/**
- * Describes an issue as the end of a sentence about the field: `must be a list`, `must have at most 100 characters`.
- * Does not quote the value, because it can be a secret.
- */
-export function describeIssue(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case "invalid_type": {
-      if (issue.message.endsWith("received undefined")) return "is required";
-      const expected = expectedTypes[issue.expected];
-      return expected === undefined ? issue.message : `must be ${expected}`;
-    }
-    case "too_small":
-      return `must ${describeBound(issue.origin, issue.inclusive === false ? "more than" : "at least", issue.minimum)}`;
-    case "too_big":
-      return `must ${describeBound(issue.origin, issue.inclusive === false ? "less than" : "at most", issue.maximum)}`;
-    default:
-      return issue.message;
-  }
-}
-
-const countedUnits = lookupTable<string>({ array: "item", string: "character" });
-
-/** Describes a limit of a number, or of the size of a list or string: `have at least 2 items`. */
-export function describeBound(origin: string, bound: string, limit: number | bigint): string {
-  const unit = countedUnits[origin];
-  if (unit !== undefined && bound === "at least" && Number(limit) === 1) return "not be empty";
-  return unit === undefined
-    ? `be ${bound} ${limit}`
-    : `have ${bound} ${limit} ${unit}${Number(limit) === 1 ? "" : "s"}`;
 }

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
-import { describeIssue } from "../base/errors.ts";
+import { describeIssue } from "../base/issues.ts";
 import { toPlainNumbers } from "../base/json.ts";
 import { findPlaceholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";

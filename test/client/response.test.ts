@@ -13,8 +13,9 @@ import {
   redirect,
 } from "../../src/api/operation.ts";
 import { contracts, router } from "../../src/api/services.ts";
-import { parseProblem, parseServerSentEvents } from "../../src/client/body.ts";
+import { parseProblem } from "../../src/client/body.ts";
 import { InvalidResponseError, MisroutedRequestError, ServiceError } from "../../src/client/errors.ts";
+import { parseServerSentEvents } from "../../src/client/event-stream.ts";
 import { readBodyText, readResponse } from "../../src/client/response.ts";
 
 const declare = (response: ResponseBody, service: Operation["service"] = contracts): Operation => ({

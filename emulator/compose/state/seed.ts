@@ -3,7 +3,7 @@ import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import empty from "../../../fixtures/seeds/empty.json" with { type: "json" };
 import { dictionary } from "../../../src/api/shapes.ts";
 import { hashEmail } from "../../../src/base/email-address.ts";
-import { describeIssue } from "../../../src/base/errors.ts";
+import { describeIssue } from "../../../src/base/issues.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import type { StandardSet } from "../../cluster/context.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";

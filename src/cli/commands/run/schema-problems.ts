@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { describeBound } from "../../../base/errors.ts";
+import { describeBound } from "../../../base/issues.ts";
 import { lookupTable } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
 import { savedValueMessage } from "./schema.ts";
