@@ -56,7 +56,7 @@ describe("scheduled job of a contract", () => {
   it("emits the delivery once and removes its entry", async () => {
     const { run, listActivities, queued, row } = await createScheduledContract();
     const contract = await row();
-    assert.equal(await run(), "told");
+    assert.equal(await run(), "reported");
     // The contract is not rewritten, because each of a thousand signatories causes an e-mail.
     assert.equal(await row(), contract);
     assert.deepEqual(await listActivities(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
