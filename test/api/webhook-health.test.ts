@@ -21,7 +21,7 @@ const summarizeHealth = (webhook: Webhook, deliveries: readonly Delivery[], faul
   return {
     state: state.words,
     failing,
-    told: explanation.join(" "),
+    explanation: explanation.join(" "),
     steps: steps.map(({ words, command }) => (command === undefined ? words : `${words}: ${command}`)),
     unsent: unsent.map(({ id }) => id),
   };
@@ -71,7 +71,8 @@ describe("webhook diagnosis", () => {
     assert.deepEqual(summarizeHealth(disabled, lost), {
       state: "disabled",
       failing: true,
-      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Disabled after 6 consecutive failures, at 05:39:05 (attempt:2.6). Scheduled attempts are skipped. 2 deliveries are undelivered. Enable the webhook before the next attempt to retry 1 of them.",
+      explanation:
+        "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Disabled after 6 consecutive failures, at 05:39:05 (attempt:2.6). Scheduled attempts are skipped. 2 deliveries are undelivered. Enable the webhook before the next attempt to retry 1 of them.",
       steps: [
         "Fix the receiver: its log shows the error.",
         "Enable the webhook: svc emulator webhooks enable 1",
@@ -80,12 +81,12 @@ describe("webhook diagnosis", () => {
       unsent: [1, 2],
     });
     assert.match(
-      summarizeHealth(disabled, lost.slice(1)).told,
+      summarizeHealth(disabled, lost.slice(1)).explanation,
       / 1 delivery is undelivered\. Enable the webhook before the next attempt to retry it\.$/,
     );
     // A failure count of 0 means that a resend has arrived since.
     assert.match(
-      summarizeHealth({ ...disabled, failure_count: 0 }, lost).told,
+      summarizeHealth({ ...disabled, failure_count: 0 }, lost).explanation,
       / Disabled after 6 consecutive failures, at /,
     );
   });
@@ -96,7 +97,8 @@ describe("webhook diagnosis", () => {
       {
         state: "enabled again",
         failing: true,
-        told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Enabled again; no delivery has arrived since.",
+        explanation:
+          "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Enabled again; no delivery has arrived since.",
         steps: ["Fix the receiver: its log shows the error."],
         unsent: [],
       },
@@ -106,7 +108,7 @@ describe("webhook diagnosis", () => {
       createDelivery(1, sixTimes, { outcome: "failed" }),
     ];
     assert.equal(
-      summarizeHealth(createWebhook(), works).told,
+      summarizeHealth(createWebhook(), works).explanation,
       "The last delivery arrived. 1 delivery is undelivered and will not be retried.",
     );
   });
@@ -118,7 +120,7 @@ describe("webhook diagnosis", () => {
     assert.deepEqual(summarizeHealth(createWebhook({ url: "https://receiver.invalid/x", forbidden }), passedOver), {
       state: "address not allowed",
       failing: true,
-      told: `Deliveries are blocked: ${forbidden} 1 delivery is undelivered and will not be retried.`,
+      explanation: `Deliveries are blocked: ${forbidden} 1 delivery is undelivered and will not be retried.`,
       steps: [
         "Stop the emulator: svc emulator stop",
         "Start it again with its other flags and this host: svc emulator start --detach --webhook-allow receiver.invalid",
@@ -143,7 +145,8 @@ describe("webhook diagnosis", () => {
       {
         state: "failing",
         failing: true,
-        told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: dropped (fault: drop). Last attempt: a scripted fault prevented the request (drop). Scripted fault 7 affects its deliveries: drop, 3 times so far. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+        explanation:
+          "Failing since 03:04:05, first with CONTRACT_CREATED T-1: dropped (fault: drop). Last attempt: a scripted fault prevented the request (drop). Scripted fault 7 affects its deliveries: drop, 3 times so far. 1 attempt failed. The sixth consecutive failure disables the webhook.",
         steps: ["Remove scripted fault 7 (drop): svc emulator fault remove 7"],
         unsent: [],
       },
@@ -168,15 +171,16 @@ describe("webhook diagnosis", () => {
 
   it("names the receiver before a scripted fault that has not affected a delivery", () => {
     const failing = createWebhook({ failure_count: 1 });
-    const { told: messages, steps } = summarizeHealth(
+    const { explanation: messages, steps } = summarizeHealth(
       failing,
       [createDelivery(1, [0], { next_attempt_at: formatIsoTime(5) })],
       [createFault("tamper", { matched: 0, hit: 0 })],
     );
     assert.deepEqual(
-      { told: messages, steps },
+      { explanation: messages, steps },
       {
-        told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Scripted fault 1 (tamper) has not affected a delivery yet. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+        explanation:
+          "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Scripted fault 1 (tamper) has not affected a delivery yet. 1 attempt failed. The sixth consecutive failure disables the webhook.",
         steps: [
           "Fix the receiver: its log shows the error.",
           "Remove scripted fault 1 (tamper): svc emulator fault remove 1",

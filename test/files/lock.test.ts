@@ -91,7 +91,7 @@ describe("process lock", () => {
     assert.equal(await attempt(file), "alive");
   });
 
-  const zombies = process.platform === "linux" ? false : "only the kernel of Linux tells here that a process has ended";
+  const zombies = process.platform === "linux" ? false : "only the kernel of Linux reports that a process has ended";
   it("becomes free when its holder has exited, even as a zombie", { skip: zombies }, async (t) => {
     const file = join(await createTestFolder(t), "lock");
     // The shell becomes a program that never waits for its inherited child.

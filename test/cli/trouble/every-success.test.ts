@@ -42,7 +42,7 @@ describe("successful 2xx response to a command", () => {
             const spec = example.line.command as CommandSpec;
             const { result } = await runPrepared(t, example, service, ["--json"]);
             const isAsDeclared = spec.responses[status] !== undefined || isPassing(spec);
-            const isTold = result.stderr.includes(
+            const isReported = result.stderr.includes(
               `The response of ${spec.operation} differs from its declaration: status ${status} `,
             );
             if (body === "" && requiresContent(spec, status)) {
@@ -50,7 +50,7 @@ describe("successful 2xx response to a command", () => {
               return result.exit === 1 && result.stderr.includes(message) ? undefined : formatRunResult(result);
             }
             const isPrinted = body === "" || result.stdout.includes("C-1") || /^Wrote /m.test(result.stderr);
-            const isRight = result.exit === 0 && isPrinted && (isTold || isAsDeclared);
+            const isRight = result.exit === 0 && isPrinted && (isReported || isAsDeclared);
             return isRight ? undefined : formatRunResult(result);
           },
         );

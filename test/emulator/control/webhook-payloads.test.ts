@@ -56,7 +56,7 @@ describe("webhook payload", () => {
     await control("POST", "clock/advance", { body: { by: "PT5M" } });
     await control("POST", "contracts/T-1/sign", { body: {} });
     const payloads = await readPayloads();
-    assert.ok(payloads.length >= 8, `only ${payloads.length} were told`);
+    assert.ok(payloads.length >= 8, `only ${payloads.length} were emitted`);
     for (const payload of payloads) assert.deepEqual(parseDeclaredPayload(payload), payload);
   });
 });

@@ -241,7 +241,7 @@ describe("reason of an attempt", () => {
     response_body: null,
   });
 
-  it("tells how late the attempt was, unless it is little in comparison with the planned delay", () => {
+  it("reports how late the attempt was, unless the delay is short in comparison with the planned delay", () => {
     for (const [lateMs, suffix] of [
       [0, ""],
       [29_000, ""],

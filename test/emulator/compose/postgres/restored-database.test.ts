@@ -96,8 +96,8 @@ describe("database that lost acknowledged data under a running leader", { skip: 
       await map(leader, "e2");
       await lose(options.schema, dump);
       let response = await map(leader, "e3");
-      const isTold = () => log.some((line) => line.includes("has lost acknowledged lines"));
-      while (!isTold()) response = await map(leader, "e3");
+      const isReported = () => log.some((line) => line.includes("has lost acknowledged lines"));
+      while (!isReported()) response = await map(leader, "e3");
       assert.deepEqual(
         [response.status, response.body, await listMappedEmails(leader)],
         [503, { detail: "The service cannot write its state" }, ["e1", "e2"]],

@@ -36,7 +36,7 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
     at.letIn("local all careful scram-sha-256");
     await at.sql((sql) => sql`select pg_reload_conf()`);
     const careful = at.url({ user: "careful" });
-    const cases: readonly (readonly [url: string, told: string])[] = [
+    const cases: readonly (readonly [url: string, message: string])[] = [
       [
         careful,
         'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',

@@ -125,10 +125,10 @@ export class Emulators {
       this.#next += 1;
       const name = `w${this.#next}`;
       const emulator = this.#running[Math.floor(Math.random() * this.#running.length)];
-      const isTold =
+      const isReported =
         emulator && (await (this.#next % 4 ? this.#map(emulator, name) : this.#fire(emulator, name, token)));
       // A starting process needs CPU time too, and without notice there may be no leader at the moment.
-      await sleep(isTold ? Math.random() * 20 : 100);
+      await sleep(isReported ? Math.random() * 20 : 100);
     }
   }
 
