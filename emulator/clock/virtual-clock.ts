@@ -31,6 +31,8 @@ export interface ClockSettings {
 interface ClockOptions extends ClockSettings {
   readonly now?: number | undefined;
   readonly storedAt?: number | undefined;
+  /** When the state was last changed. After a crash, the stored clock does not include it. */
+  readonly changedAt?: number | undefined;
 }
 
 interface PendingChange {
@@ -73,6 +75,7 @@ export class VirtualClock implements Clock {
     const initialState = { mode, speed, offset: getOffset(wallNow(), mode, begin), manual_now: begin };
     const clock = new VirtualClock(store, wallNow, storedState ?? initialState);
     if (storedState && options.storedAt !== undefined) clock.replaceState(clock.createStateAt(options.storedAt));
+    clock.#latest = Math.max(clock.#latest, options.changedAt ?? 0);
     await clock.#set({ mode: options.mode ?? clock.mode, speed: options.speed ?? clock.speed });
     return clock;
   }

@@ -17,11 +17,11 @@ import type { RunningCluster } from "../published.d.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import { createBrowserOriginCheck } from "../router/oidc.ts";
 import type { Blobs } from "../store/blobs.ts";
-import { readLastRequestNumber } from "../store/causes.ts";
+import { causes, readLastRequestNumber } from "../store/causes.ts";
 import { type Cause, type Store, StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { Snapshots } from "../travel/snapshots.ts";
-import { observeWebhooks } from "../webhooks/deliveries.ts";
+import { attempts, observeWebhooks } from "../webhooks/deliveries.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
 import { createTraceExport, flushReports, startEngine } from "./engine.ts";
 import { createConsoleReader, toReachableUrl } from "./listeners.ts";
@@ -57,6 +57,14 @@ export interface LeaderSession {
   /** Ends without waiting, because another process leads. */
   abandon(): Promise<void>;
 }
+
+/** Returns the virtual time of the newest cause or attempt, or -Infinity. */
+const readLastChangeTime = (store: Store): Promise<number> =>
+  store.read(async (view) => {
+    const newest = { reverse: true, limit: 1 } as const;
+    const rows = [...(await view.list(causes, newest)), ...(await view.list(attempts, newest))];
+    return Math.max(...rows.map(({ at }) => at));
+  });
 
 /** Opens the state when this process leads, and serves it. If that fails, nothing is left running. */
 export async function startLeaderSession(
@@ -120,6 +128,7 @@ async function open(
     ...clockOptions,
     now: startTime,
     storedAt: snapshotHead?.snapshot.at,
+    changedAt: await readLastChangeTime(store),
   });
   readTime = () => clock.now();
   if (context.observer) observeWebhooks(clock, context.observer);

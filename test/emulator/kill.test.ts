@@ -56,3 +56,27 @@ describe("emulator under write load", () => {
     );
   });
 });
+
+/** Makes a process read a wall clock that was set back by an hour. */
+const wallClockSetBack = "--import=data:text/javascript,const%20{now}=Date;Date.now=()=>now()-3600000";
+
+describe("virtual time after a kill", () => {
+  it("continues after the last change if the wall clock was set back", async (t) => {
+    const options = {
+      file: join(await createTestFolder(t), "emulator.json"),
+      clock: { mode: "real", speed: 1e5 },
+    } as const;
+    const killed = await startEmulatorProcess(t, options);
+    const body = { title: "down", url: "http://localhost:9", only_for_activities: ["CONTRACT_CREATED"] };
+    await killed.api("POST", "/api/v2.1/public/webhooks/", { body });
+    await killed.control("POST", "activities", { body: { activity: "CONTRACT_CREATED" } });
+    await killed.control("GET", "wait?outcome=skipped_disabled&timeout_ms=20000");
+    await killed.kill();
+    const restarted = await startEmulatorProcess(t, options, { NODE_OPTIONS: wallClockSetBack });
+    const { body: log } = await restarted.control("GET", "deliveries");
+    const { body: clock } = await restarted.control("GET", "clock");
+    const lastAttempt = (log as { items: { attempts: { at: string }[] }[] }).items[0]!.attempts.at(-1)!;
+    const { now } = clock as { now: string };
+    assert.ok(now >= lastAttempt.at, `${now} is before the last attempt, ${lastAttempt.at}`);
+  });
+});
