@@ -117,7 +117,10 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   }
   function admitNow(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
     if (standby) return { served: standby };
-    return state === "serves" ? { served, forwarded } : reject(reply, forwarded);
+    if (state === "serves") return { served, forwarded };
+    // A request on a connection that is open when this process ends would get no response.
+    reply.header("connection", "close");
+    return reject(reply, forwarded);
   }
   /** Another process may have become the leader, so no request gets a response until the leader is confirmed. */
   async function waitUntilAssured(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {

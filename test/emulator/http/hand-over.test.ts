@@ -45,6 +45,31 @@ describe("listener during a handover", () => {
       },
     );
   });
+
+  it("closes the connections of rejected requests, so that none is open when it ends", async (t) => {
+    const { origin, listener } = await startTestServer(
+      t,
+      [
+        createPart({
+          operations: [createOperation(router, "GET", "/now", {}, { id: "now" })],
+          handlers: { now: () => "served" },
+          context: stateless,
+        }),
+      ],
+      { isShared: true },
+    );
+    const send = createSender(origin);
+    const served = await send("GET", "/now");
+    await listener.handOver();
+    const rejected = await send("GET", "/now");
+    assert.deepEqual(
+      [served, rejected].map(({ status, headers }) => [status, headers.get("connection")]),
+      [
+        [200, "keep-alive"],
+        [503, "close"],
+      ],
+    );
+  });
 });
 
 describe("listener without a leader", () => {
