@@ -179,6 +179,7 @@ async function open(
   const instance = {
     id: instanceId,
     getReadiness: () => ({ ...readiness, ...(isShared && { role: "leader" as const, leader: reachableRouterUrl }) }),
+    isAssured: () => leadership?.isAssured ?? true,
     process: context.process,
     formKey: createRandomIds().bytes(32),
     loadInitialState: () => createSeedWriter({ store, seed, ids, settings, clock, at: startTime ?? wall.now() }),

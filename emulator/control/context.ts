@@ -53,6 +53,8 @@ interface EmulatorInstance {
   readonly id: string;
   /** Returns the identity of this process, and its role among the processes that share its store. */
   getReadiness(): Readiness;
+  /** False if another process may lead, so that requests get no response. */
+  isAssured(): boolean;
   /** Details of the process for programs on the same machine. */
   readonly process: NonNullable<Liveness["process"]>;
   /** Key that signs the forms of the pages. Each start creates a new one. */

@@ -11,10 +11,13 @@ import { isDirectLoopbackRequest } from "../http/trusted-proxies.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const lifecycleHandlers = {
-  "emulator.ready": (_, { instance, store }) =>
-    store.writable
+  "emulator.ready": (_, { instance, store }) => {
+    if (!instance.isAssured())
+      return reply(503, { ...instance.getReadiness(), why: "The database does not respond; another process may lead" });
+    return store.writable
       ? reply(200, instance.getReadiness())
-      : reply(503, { ...instance.getReadiness(), why: "The state cannot be written; reads continue" }),
+      : reply(503, { ...instance.getReadiness(), why: "The state cannot be written; reads continue" });
+  },
 
   "emulator.live": (_, { instance, request }) => describeProcess(instance.getReadiness(), instance.process, request),
 

@@ -89,9 +89,11 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
     );
     const paths = ["ready", "live", "metrics"];
     const statuses = await Promise.all(paths.map(async (path) => (await leader.control("GET", path)).status));
-    assert.deepEqual(statuses, [200, 200, 200]);
+    // A proxy must not send requests to this process.
+    assert.deepEqual(statuses, [503, 200, 200]);
     proxy.goOn();
     while (response.status !== 200) response = await leader.router("GET", "/");
+    assert.equal((await leader.control("GET", "ready")).status, 200);
     proxy.stall();
     while (response.status === 200) response = await leader.router("GET", "/");
     assert.equal((await leader.control("POST", "stop")).status, 202);
