@@ -81,9 +81,10 @@ const emulatorStop = defineCommand({
       });
     await pollUntil(context, stopTimeoutMs, "the emulator to stop", async () => {
       const isReady = await client.call(checkReadiness, {}, { timeoutMs: 2_000, retries: 0 }).then(
-        () => true,
-        // The connection was cut during shutdown. Nothing listens there a moment later.
-        (error: unknown) => !isGone(error),
+        // A proxy forwards to another emulator now.
+        ({ instance_id }) => instance_id === shutdownResult.instance,
+        // If the connection was cut during shutdown, nothing listens there a moment later.
+        (error: unknown) => !isGone(error) && !isBadGateway(error),
       );
       // The emulator writes its state after it stops accepting requests.
       const running = isReady ? undefined : await readRunFileOf(resolveStateFile(context.host, file), file);
@@ -101,6 +102,9 @@ const emulatorStop = defineCommand({
 
 /** An emulator that hangs, or drops the connection, still exists. */
 const isGone = (error: unknown): boolean => error instanceof NetworkError && error.code === "ECONNREFUSED";
+
+/** A proxy reports that nothing listens. */
+const isBadGateway = (error: unknown): boolean => error instanceof ServiceError && [502, 503].includes(error.status);
 
 /** This command is an alias with the verb that other groups use to show one object. */
 const emulatorClockShow = defineCommand({
