@@ -241,6 +241,7 @@ function getServiceHint(error: ServiceError): string | undefined {
       ? "Redirects of signed URLs are not followed."
       : "Redirects are not followed. If the service has moved, change the base URL.";
   }
+  if (status === 413) return "The request is larger than the service, or a proxy in front of it, accepts.";
   if (status < 500 && isOfOtherServer(error)) return `The response is not JSON. ${otherServerHint}`;
   if (status === 403) return "The credentials are valid, but have no permission for this request.";
   // An emulator whose state was replaced during the request sends Retry-After.

@@ -343,7 +343,10 @@ describe("bulk job with batches too large for the service", () => {
     const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), acceptAtMost(0));
     const { exit, stderr } = await svc(four);
     assert.deepEqual([exit, listRequests().length], [1, 6]);
-    assert.match(stderr, /\(HTTP 413\)/);
+    assert.match(
+      stderr,
+      /\(HTTP 413\)\.?\n {2}The request is larger than the service, or a proxy in front of it, accepts\./,
+    );
   });
 
   it("repeats the whole batch if the job stopped between its halves", async (t) => {
