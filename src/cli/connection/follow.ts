@@ -20,7 +20,7 @@ export async function followStream<O extends Operation>(
   file: string | undefined,
   line: (event: EventOf<O>) => string,
 ): Promise<undefined> {
-  const { output, signal } = context;
+  const { output } = context;
   const client = await context.client("emulator", { file, connections: 1 });
   // The first response must arrive in time. Later silence is not an error.
   let gap: { readonly count: number | undefined } | undefined;
@@ -43,9 +43,14 @@ export async function followStream<O extends Operation>(
     const event = requireValidValue({ ...response, value, shapeProblem });
     await output.printEvent(event, line(event));
   }
+  await reportStreamEnd(context, client);
+  return undefined;
+}
+
+/** Reports why a stream has ended. Rejects if the run or the token has ended. */
+export async function reportStreamEnd({ output, signal }: Context, client: Client): Promise<void> {
   signal.throwIfAborted();
   await output.note((await isRunning(client)) ? "The emulator ended the stream" : "The emulator has ended");
-  return undefined;
 }
 
 /** Rejects if the emulator rejects the token, whose end also ends its streams. */

@@ -11,7 +11,7 @@ import { type ApiResponse, getBodyKind, requireValidValue } from "../../client/r
 import type { CommandSpec, Paging } from "../../derive/command-spec.ts";
 import { findBearerToken } from "../auth/accounts.ts";
 import type { Context } from "../command.ts";
-import { describeDroppedEvents } from "../connection/follow.ts";
+import { describeDroppedEvents, reportStreamEnd } from "../connection/follow.ts";
 import { printPlan } from "../connection/http.ts";
 import { maskSecrets } from "../output/ci.ts";
 import {
@@ -153,6 +153,7 @@ export async function prepareRequest<Value = unknown>(
       if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(formatOutcome(changedCall));
       } else await showResponse(spec, operation, response, input, context, emptyReason);
+      if (spec.output === "events") await reportStreamEnd(context, client);
       if (spec.paging && isObject(response.value))
         await reportMoreRows(spec.paging, spec.rows!, response.value, query, context);
       return response as ApiResponse<Value>;
@@ -275,7 +276,7 @@ async function showResponse(
     case "events": {
       await output.note("Following (press Ctrl-C to stop)");
       for await (const event of response.value as AsyncIterable<unknown>) {
-        if (signal.aborted) return;
+        signal.throwIfAborted();
         await output.printDocument(context.globals.fields ? pickFields(event, context.globals.fields) : event);
       }
       return;

@@ -87,24 +87,26 @@ describe("svc emulator tokens", () => {
     assert.deepEqual(await json("emulator tokens list"), []);
   });
 
-  it("tells a follower that its token was revoked, not that the emulator has ended", async (t) => {
-    const { svc, json } = await startCliEmulator(t);
-    const { token } = await json<{ token: string }>("emulator tokens create ci --role read");
-    const watching = startCommand(svc, ["emulator", "deliveries", "--follow"], { env: { SVC_EMULATOR_TOKEN: token } });
-    while (!watching.stderr().includes("Following")) await svc("emulator ready");
-    assert.equal((await svc("emulator tokens revoke ci --yes")).exit, 0);
-    const { exit, stderr } = await watching.completion;
-    assert.deepEqual(
-      [exit, stderr.split("\n").slice(0, 2)],
-      [
-        4,
+  for (const line of ["emulator deliveries --follow", "emulator events"]) {
+    it(`tells a follower that its token was revoked, not that the emulator has ended: ${line}`, async (t) => {
+      const { svc, json } = await startCliEmulator(t);
+      const { token } = await json<{ token: string }>("emulator tokens create ci --role read");
+      const watching = startCommand(svc, line.split(" "), { env: { SVC_EMULATOR_TOKEN: token } });
+      while (!watching.stderr().includes("Following")) await svc("emulator ready");
+      assert.equal((await svc("emulator tokens revoke ci --yes")).exit, 0);
+      const { exit, stderr } = await watching.completion;
+      assert.deepEqual(
+        [exit, stderr.split("\n").slice(0, 2)],
         [
-          "Following (press Ctrl-C to stop)",
-          "error: The control token is invalid: it is unknown or revoked, or its session has ended (HTTP 401)",
+          4,
+          [
+            "Following (press Ctrl-C to stop)",
+            "error: The control token is invalid: it is unknown or revoked, or its session has ended (HTTP 401)",
+          ],
         ],
-      ],
-    );
-  });
+      );
+    });
+  }
 });
 
 /** A shared emulator, and another folder with profiles. */
