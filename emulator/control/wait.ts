@@ -3,7 +3,8 @@ import type { InputOf, ResultOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
 import { streamItems } from "../http/event-stream.ts";
-import type { Store, View } from "../store/port.ts";
+import type { Rows, Store, View } from "../store/port.ts";
+import { matchesFilter, type RowFilter } from "../store/rows.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
 import { webhookRows } from "../webhooks/webhooks.ts";
@@ -34,18 +35,28 @@ export const waitHandlers = {
     const { webhook } = query;
     if (webhook !== undefined && !(await store.read((view) => isExistingWebhook(view, webhook))))
       fail("no-such-webhook", { id: webhook });
-    const condition = { ...query, contract_id: contract?.id };
-    const readState = (view: View): Promise<WaitState> =>
-      condition.contract_status
-        ? checkStatus(view, condition.contract_id!, condition.contract_status)
-        : condition.outcome
-          ? checkDeliveries(view, condition)
-          : checkEvents(view, condition);
+    const { activity, outcome, contract_status } = query;
+    const contract_id = contract?.id;
+    const condition = { ...query, contract_id };
+    const [readState, watch] = contract_status
+      ? ([
+          (view: View) => checkStatus(view, contract_id!, contract_status),
+          watchMatches(store, contracts, { id: contract_id! }),
+        ] as const)
+      : outcome
+        ? ([
+            (view: View) => checkDeliveries(view, condition),
+            watchMatches(store, deliveries, { activity, outcome, webhook_id: webhook, contract_id }),
+          ] as const)
+        : ([
+            (view: View) => checkEvents(view, condition),
+            watchMatches(store, webhookEvents, { activity, contract_id }),
+          ] as const);
     const access = watchAccess(context);
     const timeout = new AbortController();
     const endSignal = AbortSignal.any([access.signal, timeout.signal]);
     void wall.sleep(query.timeout_ms, endSignal).then(() => timeout.abort());
-    const state = await waitUntil(store, readState, endSignal).finally(() => {
+    const state = await waitUntil(store, readState, watch, endSignal).finally(() => {
       timeout.abort();
       access.release();
     });
@@ -74,13 +85,23 @@ const isExistingWebhook = async (view: View, webhook: number): Promise<boolean> 
   (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
+/** Returns a function that watches for rows that match. A read after each change would slow down all other requests. */
+const watchMatches =
+  <Row extends object>(store: Store, collection: Rows<Row>, filter: RowFilter<NoInfer<Row>>) =>
+  (notify: () => void) =>
+    store.watch([collection], (changes) => {
+      const isChanged =
+        typeof changes === "string" || changes.some(({ after }) => after && matchesFilter(after as Row, filter));
+      if (isChanged) notify();
+    });
+
 /** Returns the first state that meets the condition, or the last state. */
 async function waitUntil(
   store: Store,
   readState: (view: View) => Promise<WaitState>,
+  watch: (notify: () => void) => () => void,
   endSignal: AbortSignal,
 ): Promise<WaitState> {
-  const watch = (notify: () => void) => store.watch([webhookEvents, deliveries, contracts], notify);
   const states = streamItems(endSignal, watch, async () => [await store.read(readState)]);
   for await (const state of states) if (state.isReached) return state;
   return store.read(readState);
@@ -90,7 +111,7 @@ async function checkEvents(view: View, { activity, contract_id, since, count }: 
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const slice =
     contract_id === undefined
-      ? { by: "activity" as const, equals: activity! }
+      ? { by: "activity" as const, equals: activity!, limit: count }
       : { by: "contract" as const, equals: contract_id };
   const events = await view.list(webhookEvents, { ...slice, reverse: true });
   const matches = events.filter((event) => event.activity === activity && event.at >= from);
