@@ -11,7 +11,7 @@ import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
 import { deleteExpiredRecords } from "../webhooks/log.ts";
 import { streamWhileAllowed } from "./access/credentials.ts";
 import type { ControlCaller } from "./console/sessions.ts";
-import type { ControlHandlers } from "./context.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const traceHandlers = {
   "traces.show": async ({ params }, context) => {
@@ -35,7 +35,7 @@ export const traceHandlers = {
     if (!(await readTrace(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // A reset removes the trace.
     const readShownNodes = async () => (await readTrace(store, runner, ref))?.nodes.map(toShownNode) ?? [];
-    return streamWhileAllowed(context, (signal) => watchChanges(store, signal, readShownNodes));
+    return streamWhileAllowed(context, (signal) => watchChanges(context, signal, readShownNodes));
   },
 } satisfies ControlHandlers;
 
@@ -59,15 +59,19 @@ async function readTrace(store: Store, runner: Runner, ref: TraceRef) {
   return { ...buildTrace(rows, { traceId, describeJob: (kind) => runner.describeKind(kind) }), more: rows.isTruncated };
 }
 
+/** Minimum interval between reads of a trace, in wall-clock milliseconds. Other requests wait during a read. */
+const minIntervalMs = 100;
+
 /** Yields existing entries, then new and changed entries, until the signal is aborted. */
 function watchChanges<Node extends { readonly id: string }>(
-  store: Store,
+  { store, wall }: Pick<ControlContext, "store" | "wall">,
   signal: AbortSignal,
   readNodes: () => Promise<readonly Node[]>,
 ): AsyncGenerator<Node> {
   const lastTexts = new Map<string, string>();
   const watch = (notify: () => void) => store.watch([causes, webhookEvents, deliveries, attempts], notify);
   return streamItems(signal, watch, async () => {
+    if (lastTexts.size > 0) await wall.sleep(minIntervalMs, signal);
     const nodes = await readNodes();
     return nodes.filter((node) => {
       const text = JSON.stringify(node);
