@@ -279,6 +279,21 @@ describe("svc mcp", () => {
     assert.doesNotMatch(created.text, /"(?:client_secret|hmac_key)": "(?!\[redacted\])/);
   });
 
+  it("returns the state of several failing webhooks", async (t) => {
+    const { call, svc } = await startAgent(t, writeFlags, { clock: { mode: "manual" } });
+    for (const title of ["down", "down too"])
+      await call("call", { operation: "webhooks.create", body: { ...webhookRequest, title } });
+    await call("contract");
+    assert.deepEqual(await call("why"), await getOutput(svc("webhooks why --json")));
+  });
+
+  it("hides the values of a webhook's custom headers", async (t) => {
+    const { call } = await startAgent(t, writeFlags);
+    const body = { ...webhookRequest, custom_headers: { "X-Tenant": "s3cr3t" } };
+    const { text } = await call("call", { operation: "webhooks.create", body });
+    assert.deepEqual(JSON.parse(text).custom_headers, { "X-Tenant": "[redacted]" });
+  });
+
   it("responds to an unreadable message according to JSON-RPC 2.0 and continues", async (t) => {
     const { cwd } = await startCliEmulator(t);
     const sendLines = async (...lines: readonly string[]) => {

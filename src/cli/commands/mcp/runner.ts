@@ -92,7 +92,9 @@ function redactOutput(text: string): string {
   try {
     value = restoreExactNumbers(text, parseJson(text));
   } catch {
-    return redactText(text);
+    const lines = text.split("\n");
+    // Some commands print a document per line.
+    return lines.length === 1 ? redactText(text) : lines.map((line) => redactOutput(line).trimEnd()).join("\n");
   }
   const format = (document: unknown) => stringifyExact(document, text.includes("\n ") ? 2 : undefined);
   const redactedText = format(maskFields(value, ""));
@@ -105,7 +107,9 @@ function maskFields(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   // In a state difference, the name of a field is next to its values.
   const { field } = value as { readonly field?: unknown };
-  const secretName = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
+  // The values of a webhook's custom headers often authenticate its sender.
+  const outerName = name === "custom_headers" ? "token" : name;
+  const secretName = isSecret(outerName) ? outerName : typeof field === "string" && isSecret(field) ? field : undefined;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, key === "field" ? inner : maskFields(inner, secretName ?? key)]),
   );
