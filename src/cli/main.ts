@@ -55,6 +55,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   };
   // Unread output on standard error is lost and does not stop the run.
   const onNoteError = () => {};
+  // This listener stays, because the last write can fail after the run.
   host.stdout.on("error", onOutputError);
   host.stderr.on("error", onNoteError);
   const stopListening = host.onSignal((name) => shutdown.interrupt(name));
@@ -74,7 +75,6 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   } finally {
     stopListening();
     shutdown.waitUntilStopped();
-    host.stdout.off("error", onOutputError);
     host.stderr.off("error", onNoteError);
   }
 }
