@@ -12,17 +12,18 @@ import { collectProcessWarnings } from "../../support/process-warnings.ts";
 
 /** The file of a receiver that crashes at an unknown activity. */
 const program = `
-import { createHmac } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 const key = Buffer.from(process.env.SVC_WEBHOOK_HMAC_KEY, "base64");
 const handlers = { CONTRACT_SIGNED() {} };
-const { EACH, DELAY = "0", RESPONDS } = process.env;
+const { EACH, DELAY = "0", RESPONDS, THROWS } = process.env;
 let requests = 0;
 createServer(async (request, response) => {
   const chunks = [];
   try { for await (const chunk of request) chunks.push(chunk); } catch { return; }
   const body = Buffer.concat(chunks);
   const expected = createHmac("sha512", key).update(body).digest("hex");
+  if (THROWS) timingSafeEqual(Buffer.from(expected), Buffer.from(request.headers["x-svc-webhook-content-hash"]));
   if (request.headers["x-svc-webhook-content-hash"] !== expected) return response.writeHead(401).end();
   if (++requests % Number(EACH) === 0) {
     if (RESPONDS) response.end(() => process.exit(3));
@@ -113,6 +114,16 @@ describe("svc webhooks certify --command", () => {
     assert.deepEqual(
       checks.flatMap(({ id, receiver_end }) => (receiver_end === null ? [] : [[id, receiver_end]])),
       [["event.unknown-activity", "exit code 1"]],
+    );
+  });
+
+  it("fails a receiver that ends when a signature is malformed", async (t) => {
+    const { svc } = await createReceiverFolder(t);
+    const { exit, stdout } = await svc(`THROWS=yes exec ${node} receiver.mjs`, "--only", "signature.empty", "--json");
+    const { findings } = JSON.parse(stdout) as CertifyReport;
+    assert.deepEqual(
+      [exit, findings.map(({ mistake, result, checks }) => [mistake, result, checks])],
+      [1, [["signature-crash", "failed", ["signature.empty"]]]],
     );
   });
 

@@ -16,6 +16,7 @@ import {
   startSignedReceiver,
 } from "../../support/cli/signed-receiver.ts";
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
+import { startTlsService } from "../../support/cli/tls-service.ts";
 
 const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout) as CertifyReport;
 const getResults = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
@@ -105,6 +106,13 @@ describe("svc webhooks certify", () => {
     assert.deepEqual(await certifyAndGetFindings(t, { ...limited }), [1, [["rate-limited", "failed"]]]);
   });
 
+  it("names a certificate that it rejects", async (t) => {
+    const to = `${(await startTlsService(t)).replace("service.example", "localhost")}/hooks`;
+    const { cwd } = await startSignedReceiver(t);
+    const report = reportOf(await runCertify(cwd, to, ["--only", "genuine", "--json"]));
+    assert.deepEqual(getMistakes(report), [["certificate", "failed"]]);
+  });
+
   it("warns about a receiver that rejects a wrong signature with a server error", async (t) => {
     const crash = [["signature-crash", "warning"]];
     for (const [rejection, result, mistakes] of [
@@ -113,8 +121,9 @@ describe("svc webhooks certify", () => {
       [503, "warning", crash],
     ] as const) {
       const { certify } = await startSignedReceiver(t, { rejection });
-      const run = await certify(["--only", "signature.tampered,signature.missing", "--json"]);
-      const results = { "signature.tampered": result, "signature.missing": result };
+      const ids = ["signature.tampered", "signature.other-key", "signature.missing"];
+      const run = await certify(["--only", ids.join(","), "--json"]);
+      const results = Object.fromEntries(ids.map((id) => [id, result]));
       assert.deepEqual([run.exit, getResults(reportOf(run)), getMistakes(reportOf(run))], [0, results, mistakes]);
     }
   });

@@ -2,6 +2,7 @@ import { type ClientRequest, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { toIsoMicros, type WallClock } from "../../../../base/clock.ts";
 import { decodeBeginning } from "../../../../base/content-codings.ts";
+import { isCertificateFailure } from "../../../../base/errors.ts";
 import type { Digest } from "../../../../base/hmac.ts";
 import { timedOut, withTimeout } from "../../../../base/timing.ts";
 import {
@@ -116,7 +117,15 @@ export interface ReceiverResponse {
 }
 
 interface ReceiverError {
-  readonly code: "refused" | "unreachable" | "closed" | "timeout" | "too-large" | "malformed" | "hung-up";
+  readonly code:
+    | "refused"
+    | "unreachable"
+    | "certificate"
+    | "closed"
+    | "timeout"
+    | "too-large"
+    | "malformed"
+    | "hung-up";
   readonly message: string;
 }
 
@@ -242,5 +251,6 @@ function toReceiverError({ code = "", message }: NodeJS.ErrnoException): Receive
   if (code === "HPE_HEADER_OVERFLOW")
     return { code: "too-large", message: "the headers of the response are too large" };
   if (code.startsWith("HPE_")) return { code: "malformed", message: `the response is not HTTP (${code})` };
+  if (isCertificateFailure(code)) return { code: "certificate", message: `the certificate is rejected (${code})` };
   return { code: "unreachable", message: code || message };
 }

@@ -73,7 +73,11 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
 
   // A receiver that has ended hides all other mistakes.
   addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
-  if (open.has("signature.tampered") && open.has("signature.other-key"))
+  if (
+    ["signature.tampered", "signature.other-key"].every((id) =>
+      items.some((item) => item.check.id === id && wasAccepted(item)),
+    )
+  )
     addDiagnosis("signature-unchecked", isSignature);
 
   const genuine = open.get("genuine");
@@ -81,7 +85,7 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
   if (genuine && response) {
     const { error, status = 0 } = response;
     const accepting = wrongSignatureCheckIds.flatMap((id) => open.get(id) ?? []).find(wasAccepted)?.check;
-    if (error) addDiagnosis("broken-response", isGenuine);
+    if (error) addDiagnosis(error.code === "certificate" ? "certificate" : "broken-response", isGenuine);
     else if (status < 400) addDiagnosis("redirect", isGenuine);
     else if (status === 404 || status === 405) addDiagnosis("wrong-address", isGenuine);
     else if (accepting) {
@@ -109,7 +113,7 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
 
 /** Returns the mistake of a single check. A warning for a rejected forgery means that an exception rejected it. */
 const getOwnMistake = (item: ReceiverCheckResult): string =>
-  item.check.expects === "reject" && item.result === "warning" && !wasAccepted(item)
+  item.check.expects === "reject" && (item.result === "warning" || item.endsReceiver) && !wasAccepted(item)
     ? "signature-crash"
     : item.exchanges.some(({ response }) => response.status === 429)
       ? "rate-limited"

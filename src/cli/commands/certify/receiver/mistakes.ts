@@ -246,6 +246,10 @@ export const receiverMistakes = lookupTable<Mistake>({
     title: "The receiver has no POST handler at this address",
     fix: "Check the path of --to, and that the handler accepts POST.",
   },
+  certificate: {
+    title: "The certificate of the receiver is rejected",
+    fix: "Use a certificate for the host of --to. If its authority is your own, set NODE_EXTRA_CA_CERTS to the file of the authority's certificate.",
+  },
   "broken-response": {
     title: "The receiver sends no complete response",
     fix: "Send a status, a short body or none, and end the response within a few seconds.",
