@@ -130,7 +130,8 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
       if (match)
         return [{ activity, file: match.attempts[0]!.file, differences: compareDelivery(match, delivery, context) }];
       const older = olderWebhooks.find((item) => getPath(item.target) === getPath(target));
-      if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return [];
+      if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false)
+        return [{ activity, file: undefined, differences: [], incomparable: unrecordedTime }];
       const id = links.findRecordedContract(Number(contractId)) ?? contractId;
       const differences = [createDifference("missing-activity", activity, undefined, describeActivity(activity, id))];
       return [{ activity, file: undefined, differences }];
@@ -154,6 +155,8 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
 }
 
 const unknownContract = "no response of the replay contains the contract of the webhook";
+
+const unrecordedTime = "webhooks of this time may be missing in the recording";
 
 const describeActivity = (activity: string, contractId: unknown): string =>
   contractId === undefined ? activity : `${activity} of contract ${String(contractId)}`;
