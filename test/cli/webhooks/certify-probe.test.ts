@@ -57,6 +57,21 @@ describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
     );
   });
 
+  it("passes a receiver that has stored the events of an earlier run", async (t) => {
+    const stored = new Set<string>();
+    const { cwd, certify } = await startSignedReceiver(t, {
+      respond(body, response) {
+        replaceFile(join(cwd, "count"), String(stored.add(body.toString()).size));
+        response.end();
+      },
+    });
+    replaceFile(join(cwd, "count"), "0");
+    for (const _ of ["first", "second"]) {
+      const run = await certify(["--only", "probe,store,duplicate", "--probe", "cat count", "--json"]);
+      assert.deepEqual([run.exit, new Set(Object.values(getResults(reportOf(run))))], [0, new Set(["passed"])]);
+    }
+  });
+
   it("attributes late changes of the output to the events that caused them", async (t) => {
     const bodies = new Set<string>();
     let processed = 0;

@@ -72,6 +72,8 @@ describe("svc webhooks certify", () => {
       [["signature-unchecked", "failed"]],
     ]);
     assert.deepEqual(await certifyAndGetFindings(t, { isGenuine: () => false }), [1, [["header-case", "failed"]]]);
+    const down: ReceiverRules = { isGenuine: () => false, rejection: 502 };
+    assert.deepEqual(await certifyAndGetFindings(t, down), [1, [["unexplained", "failed"]]]);
     const anyCase: ReceiverRules = { isGenuine: (signature, expected) => signature?.toLowerCase() === expected };
     assert.deepEqual(await certifyAndGetFindings(t, anyCase), [0, [["case-insensitive", "warning"]]]);
     const isPrefix: ReceiverRules = {

@@ -97,8 +97,12 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
       diagnoses.push(...acceptedMistakes.map((mistake) => ({ mistake, checks })));
     } else if (items.some((item) => isGenuine(item) && item.result === "passed"))
       addDiagnosis("reserialized-json", hasSameRejection(genuine));
-    // A receiver that rejects signatures with another status has accepted the signature of the event.
-    else if (items.some(isSignature) && !items.some((item) => isSignature(item) && getRejection(item) === status))
+    // A proxy reports that the receiver is down. A receiver that rejects signatures with another status has accepted the
+    // signature of the event.
+    else if (
+      status > 500 ||
+      (items.some(isSignature) && !items.some((item) => isSignature(item) && getRejection(item) === status))
+    )
       addDiagnosis("unexplained", isGenuine);
     else addDiagnosis("header-case", isGenuine);
   } else {

@@ -102,7 +102,7 @@ export const receiverMistakes = lookupTable<Mistake>({
     code: encodings[encoding],
   },
   "header-case": {
-    title: "No signature is accepted, probably because the header is looked up case-sensitively",
+    title: "No signature is accepted, probably because of the key or the case of the header's name",
     fix: `Read ${header} case-insensitively. Also check the key, and that no event is rejected because of its age.`,
     code: {
       node: `req.headers["${header.toLowerCase()}"] // Node writes all names in lower case`,
