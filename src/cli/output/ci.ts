@@ -1,4 +1,5 @@
-import { appendFile, stat } from "node:fs/promises";
+import { appendFile, realpath, stat } from "node:fs/promises";
+import { relative, resolve } from "node:path";
 import { lookupTable } from "../../base/object.ts";
 import type { ErrorExplanation } from "../process/exit.ts";
 import { type Host, write } from "../process/host.ts";
@@ -17,11 +18,15 @@ export const annotate = (
   { code, message, hint }: Pick<ErrorExplanation, "code" | "message" | "hint">,
 ): Promise<void> => printError(host, { title: `svc: ${code}` }, [message, ...(hint === undefined ? [] : [hint])]);
 
-export const annotateAt = (
+/** Annotates a line of a file, which the runner finds by its path in the repository. */
+export async function annotateAt(
   host: Host,
   { file, line, column: col }: { readonly file: string; readonly line: number; readonly column: number },
   message: string,
-): Promise<void> => printError(host, { file, line, col }, [message]);
+): Promise<void> {
+  const workspace = await realpath(host.env.GITHUB_WORKSPACE ?? host.cwd).catch(() => host.cwd);
+  await printError(host, { file: relative(workspace, resolve(host.cwd, file)), line, col }, [message]);
+}
 
 async function printError(host: Host, properties: object, lines: readonly string[]): Promise<void> {
   const pairs = Object.entries(properties).map(([name, value]) => {

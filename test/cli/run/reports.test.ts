@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
@@ -77,6 +78,7 @@ describe("reports of svc run", () => {
     const failed = await runStory(t, failing, [], {}, { env });
     const wrong = await runStory(t, "steps: []", [], {}, { env });
     const without = await runStory(t, failing, ["--no-annotations"], {}, { env });
+    const inSubfolder = await runStory(t, failing, [], {}, { env: { ...env, GITHUB_WORKSPACE: tmpdir() } });
     assert.equal(
       failed.stderr,
       '::error file=story.yaml,line=4,col=82::svc contracts status T-1 --json: json.contract_status: expected "EXECUTED", got "DRAFT"\n',
@@ -86,6 +88,7 @@ describe("reports of svc run", () => {
       /^::error file=story\.yaml,line=1,col=8::steps must be a list with at least one step\.\n/,
     );
     assert.equal(without.stderr, "");
+    assert.match(inSubfolder.stderr, /^::error file=[^/]+\/story\.yaml,line=4,/);
   });
 
   it("prints the same results as one document or as one line per scenario", async (t) => {
