@@ -84,9 +84,17 @@ async function runAndKill(
 describe("fixtures for other languages", () => {
   it("runs the pytest example", { skip: python.missing }, async (t) => {
     const { cwd, env } = await createExampleFolder(t, "python");
+    const rejected = `import pytest
+
+
+def test_rejected_request(svc):
+    with pytest.raises(OSError, match=r"404.* POST http.*/T-9/send_to_counterparties: .*Not found\\."):
+        svc.sign_contract("T-9")
+`;
+    await writeFile(join(cwd, "example/test_rejected.py"), rejected);
     const argv = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider"];
     const stdout = await runProgram(pythonProgram, argv, { cwd: join(cwd, "example"), env });
-    assert.match(stdout, /\n5 passed in /);
+    assert.match(stdout, /\n6 passed in /);
   });
 
   it("stops the emulator when pytest is killed", { skip: python.missing }, async (t) => {
