@@ -72,6 +72,29 @@ describe("byte order mark", () => {
   });
 });
 
+describe("line break after a variable", () => {
+  it("is not part of the value", async (t) => {
+    const service = await startReceiver(t);
+    service.respond((_, response) => response.end("{}"));
+    const env = {
+      SVC_BASE_URL: `${service.url}\r`,
+      SVC_CLIENT_ID: "id\n",
+      SVC_CLIENT_SECRET: "secret\r\n",
+      SVC_CLUSTER_KEY: "key\r",
+      SVC_BASIC_AUTH: "billing:word\n",
+    };
+    const svc = (line: string, stdin?: string) => runCli(line, { env, ...(stdin && { stdin }) });
+    assert.equal((await svc("contracts comments create 1 --comment hi")).exit, 0);
+    await svc("router map-clients --client-ids c --cluster eu-1");
+    await svc("billing event --data -", "{}");
+    const names = ["client-id", "client-secret", "x-cluster-key", "authorization"];
+    assert.deepEqual(
+      service.received.map(({ headers }) => names.flatMap((name) => headers[name] ?? [])),
+      [["id", "secret"], ["key"], [`Basic ${btoa("billing:word")}`]],
+    );
+  });
+});
+
 describe("boolean variables", () => {
   it("allows prompts if CI and SVC_NO_INPUT are false or 0", () => {
     const terminal = { isTTY: true };

@@ -45,8 +45,11 @@ export interface ServiceSettings {
   readonly unused: readonly string[];
 }
 
-export const readVariable = ({ env }: Pick<Host, "env">, name: string): SettingValue | undefined =>
-  env[name] ? { value: env[name], origin: name } : undefined;
+/** Reads a variable without the line break that the file of a secret leaves after its value. */
+export function readVariable({ env }: Pick<Host, "env">, name: string): SettingValue | undefined {
+  const value = env[name]?.replace(/[\r\n]+$/, "");
+  return value ? { value, origin: name } : undefined;
+}
 
 /**
  * Resolves the settings from flags, environment, the emulator of this folder, and profile, in this order. A profile of

@@ -73,7 +73,7 @@ const minSecretLength = 6;
 /** Collects the secrets of environment variables, including secrets of clusters in SVC_CLUSTERS. */
 function collectSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
   const ownSecrets = Object.entries(env).flatMap(([name, value]) =>
-    secretVariablePattern.test(name) ? (value ?? []) : [],
+    secretVariablePattern.test(name) ? (value?.trim() ?? []) : [],
   );
   const clusterSecrets = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
   return [...ownSecrets, ...clusterSecrets.map(([, value]) => value!)].filter(
