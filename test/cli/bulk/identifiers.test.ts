@@ -99,6 +99,18 @@ describe("email addresses in rows", () => {
   });
 });
 
+describe("numbers in NDJSON rows", () => {
+  it("are sent as they are written", async (t) => {
+    const numbers = ["9007199254740993", "12345678901234567890", "1.10", "7e400", "8"];
+    const { svc, service } = await createBulkFixture(
+      t,
+      numbers.map((number) => `{"name":"x","id":${number}}`),
+    );
+    const { exit, stderr } = await svc("router map-clients rows.txt --cluster eu-1 --input-format ndjson --column id");
+    assert.deepEqual([exit, service.calls.map(({ body }) => body.client_ids)], [0, [numbers]], stderr);
+  });
+});
+
 describe("output of svc router resolve", () => {
   it("serves as input for svc router offboard in every format", async (t) => {
     for (const [flags, offboard] of [

@@ -1,4 +1,5 @@
 import { CsvError, Parser } from "csv-parse";
+import { restoreExactNumbers, toPlainNumbers } from "../../../../../base/json.ts";
 import {
   explainReadError,
   findColumns,
@@ -118,13 +119,13 @@ function readNdjsonLine(line: string, fields: readonly string[]): Omit<InputRow,
     return reject("not JSON");
   }
   if (typeof value === "string") return value.trim() === "" ? reject("without a string") : { text: value.trim() };
-  const object = (value ?? {}) as Record<string, unknown>;
+  const object: Record<string, unknown> = Object(typeof value === "object" ? restoreExactNumbers(line, value) : value);
   if (fields.length === 0 && !Array.isArray(value)) rejectUnnamedField(object);
   const names = Object.keys(object);
   const texts: string[] = [];
   for (const field of fields.length > 0 ? fields : [names[0] ?? ""]) {
     const value = object[matchColumnName(names, field, fields)];
-    const isText = (typeof value === "string" && value.trim() !== "") || typeof value === "number";
+    const isText = (typeof value === "string" && value.trim() !== "") || typeof toPlainNumbers(value) === "number";
     if (!isText) return reject(`without a string in the field "${field}"`);
     texts.push(String(value).trim());
   }
