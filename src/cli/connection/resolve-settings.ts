@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import { toFields, tryParseJson } from "../../base/object.ts";
+import { trimTrailing } from "../../base/text.ts";
 import { type GlobalOptions, parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
@@ -47,7 +48,7 @@ export interface ServiceSettings {
 
 /** Reads a variable without the line break that the file of a secret leaves after its value. */
 export function readVariable({ env }: Pick<Host, "env">, name: string): SettingValue | undefined {
-  const value = env[name]?.replace(/[\r\n]+$/, "");
+  const value = trimTrailing(env[name] ?? "", "\r\n");
   return value ? { value, origin: name } : undefined;
 }
 

@@ -97,8 +97,8 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
       diagnoses.push(...acceptedMistakes.map((mistake) => ({ mistake, checks })));
     } else if (items.some((item) => isGenuine(item) && item.result === "passed"))
       addDiagnosis("reserialized-json", hasSameRejection(genuine));
-    // A proxy reports that the receiver is down. A receiver that rejects signatures with another status has accepted the
-    // signature of the event.
+    // A proxy reports with such a status that the receiver is down. A receiver that rejects signatures with another
+    // status has accepted the signature of the event.
     else if (
       status > 500 ||
       (items.some(isSignature) && !items.some((item) => isSignature(item) && getRejection(item) === status))
