@@ -65,6 +65,8 @@ export interface NestedRunOptions {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  /** Ends the run as a closed output does. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ServiceTarget {

@@ -53,13 +53,17 @@ async function serveTools(context: Context, { allowWrites }: { readonly allowWri
   const tools = listTools(allowWrites);
   const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describeTool) }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: givenArguments } }) => {
-    const tool = tools.find((tool) => tool.name === name);
-    const { text, isError } = tool
-      ? await callTool(tool, givenArguments, runner)
-      : toErrorResult(new UsageError(`Unknown tool "${name}".`));
-    return { content: [{ type: "text", text }], isError };
-  });
+  server.setRequestHandler(
+    CallToolRequestSchema,
+    async ({ params: { name, arguments: givenArguments } }, { signal }) => {
+      const tool = tools.find((tool) => tool.name === name);
+      const run: ToolRunner["run"] = (argv, stdin) => runner.run(argv, stdin, signal);
+      const { text, isError } = tool
+        ? await callTool(tool, givenArguments, { ...runner, run })
+        : toErrorResult(new UsageError(`Unknown tool "${name}".`));
+      return { content: [{ type: "text", text }], isError };
+    },
+  );
   const closed = new Promise<void>((resolve) => {
     server.onclose = resolve;
     host.stdin.once("end", resolve);

@@ -1,5 +1,6 @@
 import { PassThrough, Readable } from "node:stream";
 import { text as readAll } from "node:stream/consumers";
+import { onAbort } from "../../base/concurrency.ts";
 import {
   buildOtlpDocument,
   createSpan,
@@ -218,10 +219,12 @@ export async function runCaptured(
   main: (argv: readonly string[], host: Host) => Promise<number>,
   argv: readonly string[],
   host: Host,
-  { stdin, env, cwd = host.cwd }: NestedRunOptions,
+  { stdin, env, cwd = host.cwd, signal }: NestedRunOptions,
 ): Promise<CapturedRun> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const output = Promise.all([readAll(stdout), readAll(stderr)]);
+  const output = Promise.all([readAll(stdout).catch(() => ""), readAll(stderr)]);
+  const stopListening =
+    signal && onAbort(signal, () => stdout.destroy(Object.assign(new Error("cancelled"), { code: "EPIPE" })));
   const exit = await main(argv, {
     ...host,
     cwd,
@@ -232,6 +235,7 @@ export async function runCaptured(
     stderr,
     env: { ...host.env, ...env },
   });
+  stopListening?.();
   stdout.end();
   stderr.end();
   const [outputText, errorText] = await output;

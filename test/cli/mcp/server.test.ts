@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
@@ -292,6 +295,24 @@ describe("svc mcp", () => {
     const body = { ...webhookRequest, custom_headers: { "X-Tenant": "s3cr3t" } };
     const { text } = await call("call", { operation: "webhooks.create", body });
     assert.deepEqual(JSON.parse(text).custom_headers, { "X-Tenant": "[redacted]" });
+  });
+
+  it("ends a call that the agent cancels, and skips those that wait for it", async (t) => {
+    const { call, client, cwd } = await startAgent(t, writeFlags);
+    await writeFile(join(cwd, "hmac.key"), hmacKey);
+    const silent = createServer().listen(0, "127.0.0.1");
+    t.after(() => silent.close());
+    await once(silent, "listening");
+    const to = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const cancellation = new AbortController();
+    const cancelled = [
+      { name: "certify", arguments: { to, hmac_key_file: "hmac.key" } },
+      { name: "contract", arguments: {} },
+    ].map((request) => assert.rejects(client.callTool(request, undefined, { signal: cancellation.signal })));
+    const [socket] = (await once(silent, "connection")) as [Socket];
+    cancellation.abort();
+    await Promise.all([...cancelled, once(socket.resume(), "close")]);
+    assert.equal(JSON.parse((await call("call", { operation: "contracts.list" })).text).total_results, 0);
   });
 
   it("responds to an unreadable message according to JSON-RPC 2.0 and continues", async (t) => {

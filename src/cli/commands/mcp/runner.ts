@@ -26,10 +26,13 @@ export function createToolRunner({ host, globals, svc }: Context) {
       return commands;
     },
     /** Runs a command line. Resolves with its standard output, or with its error if the output is empty. */
-    async run(argv: readonly string[], stdin?: string): Promise<McpToolResult> {
+    async run(argv: readonly string[], stdin?: string, signal?: AbortSignal): Promise<McpToolResult> {
       const line = [...argv, "--json", "--quiet", "--no-input", ...formatTargetFlags(globals)];
       // Command lines run in order, because a change can depend on the previous one.
-      const run = await mutex.runExclusive(() => svc(line, stdin === undefined ? {} : { stdin }));
+      const run = await mutex.runExclusive(() => {
+        signal?.throwIfAborted();
+        return svc(line, { ...(stdin !== undefined && { stdin }), ...(signal && { signal }) });
+      });
       return toResult(run, collectSecrets(host.env));
     },
     waitUntilIdle: () => mutex.waitUntilIdle(),
