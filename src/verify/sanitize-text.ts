@@ -22,6 +22,8 @@ import { isStandInEmail, isStandInPhone, isStandInWord, type StandIns, type Text
 const emailPattern =
   /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+(?:@|%40)[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
 const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+/** Tokens with an ordinary word in them, such as `Bearer DEMO12345`. */
+const bearerTokenPattern = /(?<=\bbearer\s{1,3})(?=\S*\d)[\w+/=~.-]{8,}/gi;
 const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
 const urlPattern = /\b[a-z][a-z+]{1,20}:\/\/[^\s"'<>]+/g;
@@ -129,6 +131,7 @@ export class TextSanitizer {
       return hidden === undefined ? undefined : setAside(hidden);
     })
       .replace(jwtPattern, (jwt) => setAside(this.#sanitizeJwt(jwt)))
+      .replace(bearerTokenPattern, (token) => setAside(this.replaceSecret(token)))
       .replace(emailPattern, (email) => setAside(this.#sanitizeEmail(email)))
       .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? setAside(word) : word))
       .replace(uuidPattern, (uuid) => setAside(s.isOwn(uuid) ? uuid : s.createToken(uuid)))

@@ -113,6 +113,11 @@ const namedSecrets: Readonly<
   Record<string, readonly [readonly [RecordedRequest, RecordedResponse], secret: string, place: string]>
 > = {
   "a one-time password": [createRequest("application/json", '{"otp":"998877"}'), "998877", "request body otp"],
+  "a bearer token in a text": [
+    createRequest("application/json", '{"note":"send Bearer DEMOTOKEN88888"}'),
+    "88888",
+    "request body note",
+  ],
   "a verification code": [
     createRequest("application/json", '{"verification_code":"123456"}'),
     "123456",
