@@ -65,7 +65,7 @@ export interface NestedRunOptions {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Ends the run as a closed output does. */
+  /** Ends the run like Ctrl-C. */
   readonly signal?: AbortSignal;
 }
 

@@ -222,9 +222,7 @@ export async function runCaptured(
   { stdin, env, cwd = host.cwd, signal }: NestedRunOptions,
 ): Promise<CapturedRun> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const output = Promise.all([readAll(stdout).catch(() => ""), readAll(stderr)]);
-  const stopListening =
-    signal && onAbort(signal, () => stdout.destroy(Object.assign(new Error("cancelled"), { code: "EPIPE" })));
+  const output = Promise.all([readAll(stdout), readAll(stderr)]);
   const exit = await main(argv, {
     ...host,
     cwd,
@@ -234,8 +232,15 @@ export async function runCaptured(
     writeAtOnce: undefined,
     stderr,
     env: { ...host.env, ...env },
+    onSignal(listener) {
+      const stopListening = host.onSignal(listener);
+      const stopWatching = signal && onAbort(signal, () => listener("SIGINT"));
+      return () => {
+        stopListening();
+        stopWatching?.();
+      };
+    },
   });
-  stopListening?.();
   stdout.end();
   stderr.end();
   const [outputText, errorText] = await output;
