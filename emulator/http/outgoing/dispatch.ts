@@ -6,10 +6,13 @@ import { Passthrough } from "../reply.ts";
 /** Maximum size of a response head, which is four times Node's default because other clients are less strict. */
 export const maxHeadBytes = 65_536;
 
-/** Result of sending one request to one server. `reason` is a code such as ECONNREFUSED. */
+/**
+ * Result of sending one request to one server. `reason` is a code such as ECONNREFUSED. `isSent` is false if there was
+ * no connection, so that the server cannot have received the request.
+ */
 export type ForwardResult =
   | { readonly kind: "answered"; readonly response: Passthrough }
-  | { readonly kind: "unreachable"; readonly reason: string; readonly cause: Error };
+  | { readonly kind: "unreachable"; readonly reason: string; readonly isSent: boolean; readonly cause: Error };
 
 export interface PendingForward {
   /** Resolves with the head of the response and streams its body. Never rejects. */
@@ -116,7 +119,8 @@ class ForwardExchange implements PendingForward, Dispatcher.DispatchHandler {
   onError(cause: Error): void {
     if (this.#end) return;
     this.#end = { cause };
-    if (!this.#hasHead) this.#settle({ kind: "unreachable", reason: getReason(cause), cause });
+    const isSent = this.#abort !== undefined;
+    if (!this.#hasHead) this.#settle({ kind: "unreachable", reason: getReason(cause), isSent, cause });
     this.#wake();
   }
 

@@ -14,7 +14,7 @@ import { startForward } from "./dispatch.ts";
 
 /*
  * A standby forwards everything to the leader, byte for byte, and streams bodies and responses. Without a leader, a
- * request waits. It is repeated only if it cannot have had an effect: the connection is refused, the process responds
+ * request waits. It is repeated only if it cannot have had an effect: the leader cannot be reached, the process responds
  * that it does not lead, or the request only reads.
  */
 
@@ -137,7 +137,7 @@ async function sendOnce(
     const result = await sending.result;
     if (result.kind === "unreachable") {
       if (response.destroyed) return "done";
-      return result.reason === "ECONNREFUSED" || isSafe ? "again" : "uncertain";
+      return result.isSent && !isSafe ? "uncertain" : "again";
     }
     const { status, rawHeaders: receivedHeaders, body: pieces } = result.response;
     const length = result.response.findHeader("content-length");

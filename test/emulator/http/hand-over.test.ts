@@ -84,4 +84,15 @@ describe("listener without a leader", () => {
     const { status } = await createSender(origin)("POST", "/upload", { body: upload });
     assert.deepEqual([status, leader.received.map(({ body }) => String(body) === upload)], [200, [true]]);
   });
+
+  it("sends a write again if the address of the leader is unreachable", async (t) => {
+    const leader = await startReceiver(t);
+    const operations = [createOperation(router, "POST", "/write", {}, { id: "write" })] as const;
+    const own = createPart({ operations, handlers: { write: () => "own" }, context: stateless });
+    const { origin, listener } = await startTestServer(t, [own], { isShared: true });
+    const leaders = ["http://leader.invalid:4010", leader.url].map((url) => ({ url, key: "term" }));
+    listener.startStandby({ parts: [], findLeader: () => leaders.shift() });
+    const { status } = await createSender(origin)("POST", "/write", { body: "x" });
+    assert.deepEqual([status, leader.received.length], [200, 1]);
+  });
 });
