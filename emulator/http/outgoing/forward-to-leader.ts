@@ -117,7 +117,7 @@ async function sendOnce(
   request: IncomingMessage,
   response: ServerResponse,
   body: ReplayableBody,
-  { proxyInfo, isClosing }: ForwardOptions,
+  { proxyInfo, isClosing, wall, findLeader }: ForwardOptions,
 ): Promise<ForwardOutcome> {
   const { method = "", headers, rawHeaders, socket } = request;
   const isSafe = method === "GET" || method === "HEAD" || method === "OPTIONS";
@@ -133,6 +133,9 @@ async function sendOnce(
   });
   const abort = () => sending.abort();
   response.once("close", abort);
+  const ended = new AbortController();
+  void sending.result.then(() => ended.abort());
+  void abortWhenReplaced();
   try {
     const result = await sending.result;
     if (result.kind === "unreachable") {
@@ -159,6 +162,13 @@ async function sendOnce(
     return "done";
   } finally {
     response.off("close", abort);
+  }
+
+  /** A leader whose machine or network has stopped never closes the connection. */
+  async function abortWhenReplaced(): Promise<void> {
+    const isReplaced = () => (findLeader()?.key ?? key) !== key;
+    while (!ended.signal.aborted && !isReplaced()) await wall.sleep(leaderCheckIntervalMs, ended.signal);
+    if (!ended.signal.aborted) abort();
   }
 }
 

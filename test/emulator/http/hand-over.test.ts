@@ -91,8 +91,27 @@ describe("listener without a leader", () => {
     const own = createPart({ operations, handlers: { write: () => "own" }, context: stateless });
     const { origin, listener } = await startTestServer(t, [own], { isShared: true });
     const leaders = ["http://leader.invalid:4010", leader.url].map((url) => ({ url, key: "term" }));
-    listener.startStandby({ parts: [], findLeader: () => leaders.shift() });
+    listener.startStandby({ parts: [], findLeader: () => (leaders.length > 1 ? leaders.shift() : leaders[0]) });
     const { status } = await createSender(origin)("POST", "/write", { body: "x" });
     assert.deepEqual([status, leader.received.length], [200, 1]);
+  });
+
+  it("does not wait for a leader that hangs once another process leads", async (t) => {
+    const [hanging, next] = [await startReceiver(t), await startReceiver(t)];
+    const operations = [
+      createOperation(router, "GET", "/read", {}, { id: "read" }),
+      createOperation(router, "POST", "/write", {}, { id: "write" }),
+    ] as const;
+    const handlers = { read: () => "own", write: () => "own" };
+    const own = createPart({ operations, handlers, context: stateless });
+    const { origin, listener } = await startTestServer(t, [own], { isShared: true });
+    let leader = { url: hanging.url, key: "first" };
+    hanging.respond(() => {
+      if (hanging.received.length === 2) leader = { url: next.url, key: "second" };
+    });
+    listener.startStandby({ parts: [], findLeader: () => leader });
+    const send = createSender(origin);
+    const [read, write] = await Promise.all([send("GET", "/read"), send("POST", "/write", { body: "x" })]);
+    assert.deepEqual([read.status, write.status, next.received.map(({ method }) => method)], [200, 503, ["GET"]]);
   });
 });
