@@ -14,8 +14,8 @@ import { startForward } from "./dispatch.ts";
 
 /*
  * A standby forwards everything to the leader, byte for byte, and streams bodies and responses. Without a leader, a
- * request waits. It is repeated only if it cannot have had an effect: the leader cannot be reached, the process responds
- * that it does not lead, or the request only reads.
+ * request waits. It is repeated only if it cannot have had an effect: the leader cannot be reached, the process
+ * responds that it does not lead, or the request only reads.
  */
 
 /** Maximum time that a request waits for a leader, and the interval of the checks. */
