@@ -38,6 +38,15 @@ describe("program with the installed package", () => {
     assert.match(stdout, /^# pass 2$/m);
   });
 
+  it("ends after a failed assertion", async () => {
+    for (const name of ["disabled.test.js", "signing.test.js", "prepared.test.js"]) {
+      const text = await readFile(join(examples, name), "utf8");
+      await writeFile(join(folder, name), text.replace("assert.equal(", "assert.notEqual("));
+      const options = { cwd: folder, env: createEnvironment(), timeout: 30_000 };
+      await assert.rejects(run(process.execPath, ["--test", name], options), { code: 1, killed: false }, name);
+    }
+  });
+
   it("starts every test from the same prepared state", async () => {
     await copyFile(join(examples, "prepared.test.js"), join(folder, "prepared.test.js"));
     const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", "prepared.test.js"], {

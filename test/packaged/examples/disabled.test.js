@@ -3,13 +3,15 @@ import { it } from "node:test";
 import { createClient } from "svc-toolkit/client";
 import { startEmulator } from "svc-toolkit/emulator";
 
-it("disables a webhook after six failed attempts", async () => {
+it("disables a webhook after six failed attempts", async (t) => {
   const emulator = await startEmulator({ clock: { mode: "manual" } });
+  t.after(() => emulator.close());
   const { url, clientId, clientSecret } = emulator.clusters[0];
   const client = createClient({
     baseUrls: { contracts: url, emulator: emulator.routerUrl },
     credentials: { clientId, clientSecret, controlToken: emulator.token },
   });
+  t.after(() => client.close());
   const only_for_activities = ["CONTRACT_CREATED"];
   await client.call("webhooks.create", {
     body: { title: "down", url: "http://localhost:9/hooks", only_for_activities },
@@ -24,6 +26,4 @@ it("disables a webhook after six failed attempts", async () => {
 
   const [webhook] = await client.call("emulator-webhooks.list");
   assert.equal(webhook.status, "DISABLED_BY_ERROR");
-  await client.close();
-  await emulator.close();
 });

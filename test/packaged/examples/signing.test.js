@@ -20,13 +20,14 @@ after(async () => {
   await emulator.close();
 });
 
-it("receives a signed webhook for a signature", async () => {
+it("receives a signed webhook for a signature", async (t) => {
   const deliveries = [];
   const receiver = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
     deliveries.push({ body, headers: request.headers });
     response.end();
   }).listen(0);
+  t.after(() => receiver.close());
   const url = `http://localhost:${receiver.address().port}/hooks`;
   const only_for_activities = ["CONTRACT_SIGNED"];
   await client.call("webhooks.create", { body: { title: "test", url, only_for_activities } });
@@ -51,5 +52,4 @@ it("receives a signed webhook for a signature", async () => {
 
   assert.equal(deliveries.length, 1);
   assert.deepEqual(verifyDelivery({ ...deliveries[0], hmacKey: emulator.clusters[0].hmacKey }), { ok: true });
-  receiver.close();
 });
