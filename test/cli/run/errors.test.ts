@@ -15,6 +15,10 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
   ["- a", "1:1: A scenario must be a map with steps."],
   ["step: [{ advance: next }]", '1:1: Unknown key "step". Did you mean steps?'],
   ["steps: [{ advance: next }]\nsteps: []", "2:1: The file is not YAML: Map keys must be unique."],
+  [
+    "steps: [{ advance: next }]\n---\nsteps: []",
+    "2:1: A file must have one scenario; put the next one in another file.",
+  ],
   ['steps: [{ advance: "next }]', '1:28: The file is not YAML: Missing closing "quote.'],
   ["steps: [next]", "1:9: A step must be a map with one of call, svc, advance, as, fault, receiver, for each, expect."],
   ["steps: [{ advanc: next }]", '1:11: Unknown key "advanc" of a step. Did you mean advance?'],

@@ -95,11 +95,13 @@ export function parseScenario(
   return { file, scenario: value as unknown as Scenario, text, document, locate };
 }
 
-const toSyntaxSentence = ({ message }: Error): string =>
-  `The file is not YAML: ${message
-    .split("\n")[0]!
-    .trim()
-    .replace(/[.:]?$/, ".")}`;
+const toSyntaxSentence = ({ code, message }: Error & { code?: string }): string =>
+  code === "MULTIPLE_DOCS"
+    ? "A file must have one scenario; put the next one in another file."
+    : `The file is not YAML: ${message
+        .split("\n")[0]!
+        .trim()
+        .replace(/[.:]?$/, ".")}`;
 
 export interface ObservedValue {
   readonly path: readonly (string | number)[];
