@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { describe, it } from "node:test";
+import { promisify } from "node:util";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { main } from "../../../src/cli/main.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
 import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startHostileService } from "../../support/cli/hostile-service.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { getProgramPath } from "../../support/program.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 /** Runs a command with a broken standard output or error. Returns its other output and exit code. */
@@ -87,6 +90,14 @@ describe("closed output pipe", () => {
       assert.equal((await svc("router health")).exit, 0);
     });
   }
+
+  it("ends svc run and its processes with exit 0", async (t) => {
+    const cwd = await createTestFolder(t);
+    for (const name of ["a.yaml", "b.yaml"]) await writeFile(join(cwd, name), "steps: [{ advance: PT1H }]\n");
+    const line = '"$0" "$1" run a.yaml b.yaml --jobs 2 | exec true';
+    const argv = ["-o", "pipefail", "-c", line, process.execPath, getProgramPath("svc")];
+    assert.deepEqual(await promisify(execFile)("bash", argv, { cwd }), { stdout: "", stderr: "" });
+  });
 });
 
 describe("output file", () => {

@@ -76,15 +76,15 @@ async function runChild(
   program: string,
   args: readonly string[],
   env: Record<string, string>,
-  { host, output, signal, shutdown }: Context,
+  { host, output, shutdown }: Context,
 ): Promise<number> {
   const stdio = host.inherits ? "inherit" : "pipe";
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
   pipeStreams(child, host);
   const forwardSignal = () => {
     // The terminal has already sent Ctrl-C to the child. A second one would force the child to exit.
-    if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
-    child.kill(signal.reason ?? "SIGINT");
+    if (shutdown.name === "SIGINT" && host.inherits && host.stdin.isTTY) return;
+    child.kill(shutdown.name ?? "SIGTERM");
   };
   const unlink = shutdown.linkChild(child, forwardSignal);
   try {

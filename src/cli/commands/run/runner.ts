@@ -175,7 +175,7 @@ async function* runInProcesses(
   const kill = (signal: NodeJS.Signals) => {
     for (const { child } of workers) child.kill(signal);
   };
-  const stop = () => kill(context.signal.reason ?? "SIGINT");
+  const stop = () => kill(context.shutdown.name ?? "SIGTERM");
   context.signal.addEventListener("abort", stop, { once: true });
   context.shutdown.onForcedExit(() => kill("SIGKILL"));
   try {
