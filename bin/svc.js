@@ -5,6 +5,11 @@ const { writeSync } = require("node:fs");
 const argv = process.argv.slice(2);
 
 if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]) && isVersionWritten())) {
+  // The first thing of the bundle that older versions lack.
+  if (!process.getBuiltinModule) {
+    writeSync(2, `error: svc requires Node.js 20.19 or later, and runs on ${process.version}.\n`);
+    process.exit(1);
+  }
   // Node 22.8 and later cache compiled code.
   require("node:module").enableCompileCache?.();
   const { main, createProcessHost, version } = require("../dist/main.cjs");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { PassThrough, Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { main } from "../../src/cli/main.ts";
@@ -168,6 +168,13 @@ describe("output pipe of svc", () => {
     const code = await new Promise((resolve) => child.once("close", resolve));
     assert.deepEqual([code, stderr], [0, ""]);
   });
+});
+
+it("names the version of Node.js that it requires in an older one", () => {
+  const asOlder = "--import=data:text/javascript,delete process.getBuiltinModule";
+  const { status, stderr } = spawnSync(process.execPath, [asOlder, getSvcPath(), "router", "health"]);
+  const message = `error: svc requires Node.js 20.19 or later, and runs on ${process.version}.\n`;
+  assert.deepEqual([status, String(stderr)], [1, message]);
 });
 
 /** Runs a command with a closed standard output. */
