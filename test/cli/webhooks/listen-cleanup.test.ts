@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
 
@@ -79,4 +80,38 @@ describe("webhook of a listener", () => {
       );
     });
   }
+
+  const urls = (webhooks: readonly { readonly url: string }[]) => webhooks.map(({ url }) => url);
+  const createWebhook = (title: string, url: string) =>
+    ["webhooks", "create", "--title", title, "--url", url, "--only-for-activities", "CONTRACT_SIGNED"] as const;
+
+  it("is not confused with a later one that has its ID", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    const listening = startCommand(svc, ["webhooks", "listen", "--json"]);
+    await listening.saw('"ready"');
+    assert.equal((await svc("emulator reset --yes")).exit, 0);
+    assert.equal((await json(createWebhook("mine", "http://localhost:1/"))).id, 1);
+    listening.signal("SIGINT");
+    assert.equal((await listening.completion).exit, 130);
+    assert.deepEqual(urls(await json("emulator webhooks")), ["http://localhost:1/"]);
+  });
+
+  it("does not remove webhooks of a service because the emulator of the folder has stale ones", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    await json(createWebhook("svc webhooks listen", "http://127.0.0.1:1/"));
+    const deleted: string[] = [];
+    const { url } = await service(t, (method, response) => {
+      if (method === "POST") created(response);
+      else response.writeHead(204).end();
+      if (method === "DELETE") deleted.push(response.req.url ?? "");
+    });
+    const env = { SVC_BASE_URL: url, SVC_ROUTER_URL: url, SVC_CONTRACTS_URL: url };
+    const argv = ["webhooks", "listen", "--json", "--public-url", "https://tunnel.example/"];
+    const listening = startCommand((words, options) => svc(words, { ...options, env }), argv);
+    await listening.saw('"ready"');
+    listening.signal("SIGINT");
+    await listening.completion;
+    assert.deepEqual(deleted, ["/api/v2.1/public/webhooks/7"]);
+    assert.deepEqual(urls(await json("emulator webhooks")), ["http://127.0.0.1:1/"]);
+  });
 });

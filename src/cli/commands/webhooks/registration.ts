@@ -2,12 +2,14 @@ import { connect, type Socket } from "node:net";
 import { type Activity, activities as known } from "../../../api/activities.ts";
 import { createWebhook, deleteWebhook } from "../../../api/contracts/webhooks.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import { onAbort } from "../../../base/concurrency.ts";
 import { isOneOf, toFields } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Client, createClient } from "../../../client/client.ts";
 import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
+import type { CallOptions } from "../../../client/published.d.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
@@ -50,8 +52,8 @@ export async function subscribe(
   });
   const service = target?.baseUrls.contracts;
   if (service === undefined || (isOnThisMachine(url) && !isOnThisMachine(service))) return undefined;
-  const removedCount = await removeStaleListeners(context);
-  if (removedCount > 0) await context.output.note(`Removed ${pluralize(removedCount, "webhook")} of stopped listeners`);
+  // A real service has no control plane.
+  const control = await context.client("emulator").catch(() => undefined);
   const client = await context.client("contracts", { connections: 2 });
   const body = { title, url, only_for_activities: [...activities] as Activity[] };
   const creation = client.send(CheckedCall.check(createWebhook, { body }));
@@ -59,7 +61,13 @@ export async function subscribe(
     if (isOutcomeUnknown(error) || context.signal.aborted) await reportPossible(title, url, context);
     throw error;
   });
+  const list = async (options: CallOptions) => (await control?.call(listControlWebhooks, {}, options)) ?? [];
+  const isOwn = (webhook: ControlWebhook) => webhook.id === id && webhook.url === url;
+  let isListed = false;
   context.onEnd(async () => {
+    // After a reset of the emulator, the ID can be that of another webhook.
+    const current = isListed ? await list(removalOptions).catch(() => undefined) : undefined;
+    if (current?.some(isOwn) === false) return;
     const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, removalOptions);
     await remove(client)
       .catch(async (error: unknown) => {
@@ -67,8 +75,14 @@ export async function subscribe(
       })
       .catch((error: unknown) => reportRemainingWebhook(id, error, context));
   });
+  const webhooks = await list({ retries: 0 }).catch(() => []);
+  // The emulator of this folder can differ from the service in use.
+  isListed = webhooks.some(isOwn);
+  if (isListed) await removeStaleListeners(webhooks, client, context);
   return id;
 }
+
+type ControlWebhook = ResultOf<typeof listControlWebhooks>[number];
 
 /** Only the timeout ends the request, because the signal of the command is aborted already. */
 const removalOptions = { signal: new AbortController().signal, retries: 0, timeoutMs: 700 };
@@ -136,13 +150,9 @@ const probeTimeoutMs = 500;
 
 /**
  * Removes the webhooks of listeners that were killed, because their deliveries would be retried. Active listeners
- * keep their webhooks. Returns the number of removed ones. Only an emulator lists webhooks.
+ * keep their webhooks.
  */
-async function removeStaleListeners(context: Context): Promise<number> {
-  // A real service has no control plane.
-  const control = await context.client("emulator").catch(() => undefined);
-  const all = (await control?.call(listControlWebhooks, {}, { retries: 0 }).catch(() => [])) ?? [];
-  const client = await context.client("contracts");
+async function removeStaleListeners(all: readonly ControlWebhook[], client: Client, context: Context): Promise<void> {
   let removedCount = 0;
   for (const { id, title, url } of all) {
     const isOnLoopback = ["127.0.0.1", "localhost"].includes(new URL(url).hostname);
@@ -154,7 +164,7 @@ async function removeStaleListeners(context: Context): Promise<number> {
     );
     if (isRemoved) removedCount += 1;
   }
-  return removedCount;
+  if (removedCount > 0) await context.output.note(`Removed ${pluralize(removedCount, "webhook")} of stopped listeners`);
 }
 
 /** Connects to the address of a URL and closes the connection. A port can be silent behind a firewall. */
