@@ -7,7 +7,7 @@ import { type FsError, openFilesRemedies } from "../../files/disk.ts";
 const resourcePatterns: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/clusters\/([^/]+)/, "Cluster"],
   [/\/workspaces\/([^/]+)/, "Workspace"],
-  [/\/contracts\/(?:approvals\/)?((?:[A-Z]-)?\d+)/i, "Contract"],
+  [/\/contracts\/(?:approvals\/)?((?:[A-Z]-)?\d+)(?![^/?])/i, "Contract"],
   [/\/supported_documents\/([^/]+)/, "Contract"],
   [/\/by_external_metadata\/([^/]+)/, "Contract with external_metadata.id"],
   [/\/notes\/([^/]+)/, "Note"],

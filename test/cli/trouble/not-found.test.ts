@@ -43,6 +43,7 @@ it("a service error names the object and the expected status", async (t) => {
   const hash = "a".repeat(64);
   const expected = {
     "contracts status T-9": "Contract T-9 not found (HTTP 404)",
+    "contracts status T-1\r": "Not found: GET /api/v2.1/public/contracts/T-1%0D/status (HTTP 404)",
     "contracts templates show 999": "Template 999 not found (HTTP 404)",
     "contracts contacts list 77": "Counterparty 77 not found (HTTP 404)",
     "webhooks delete 9 --yes": "Webhook 9 not found (HTTP 404)",
