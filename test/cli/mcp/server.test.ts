@@ -14,6 +14,7 @@ import { exampleContract } from "../../../src/api/contracts/contracts.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 import { extractCodeBlocks, readPage } from "../../support/cli/pages.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import {
@@ -288,6 +289,18 @@ describe("svc mcp", () => {
       await call("call", { operation: "webhooks.create", body: { ...webhookRequest, title } });
     await call("contract");
     assert.deepEqual(await call("why"), await getOutput(svc("webhooks why --json")));
+  });
+
+  it("waits for an activity, but not by advancing the clock of a server that only reads", async (t) => {
+    const { call, svc } = await startAgent(t, [], { clock: { mode: "manual" } });
+    assert.equal((await svc("contracts create --data -", { stdin: ndaContractJson })).exit, 0);
+    const waitFor = (query: object) => call("call", { operation: "emulator wait-for", query });
+    const { text } = await waitFor({ activity: "CONTRACT_CREATED" });
+    assert.deepEqual(
+      (JSON.parse(text) as { activity: string }[]).map(({ activity }) => activity),
+      ["CONTRACT_CREATED"],
+    );
+    assert.match((await waitFor({ activity: "CONTRACT_SIGNED", within: "PT1H" })).text, /query has no field \\"within\\"/);
   });
 
   it("hides the values of a webhook's custom headers", async (t) => {

@@ -120,10 +120,15 @@ function readPositionals({ positionals }: ListedCommand, params: NonNullable<Ope
   return args;
 }
 
+/** Flags of hand-written commands that only affect the request. For example, `--within` also advances the clock. */
+const requestFlags = ["activity", "outcome", "status", "contract", "webhook", "count", "new", "wait-timeout"];
+
 /** Formats a query parameter or header as a flag. Other flags select services, files and formats: rejected. */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
   const flag = name.replaceAll("_", "-");
-  const spec = flags.find((spec) => spec.flag === flag && (spec.in === "query" || spec.in === "headers"));
+  const isOfRequest = ({ in: location }: ListedCommand["flags"][number]) =>
+    location === undefined ? requestFlags.includes(flag) : location === "query" || location === "headers";
+  const spec = flags.find((spec) => spec.flag === flag && isOfRequest(spec));
   if (!spec || spec.isBase64) throw new UsageError(`query has no field "${name}"`);
   return [value].flat().map((value) => {
     if (spec.type === "switch" || spec.type === "boolean") return value === false ? `--no-${flag}` : `--${flag}`;
