@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { type GlobalOptions, parseBaseUrlFlag } from "../parse/globals.ts";
-import { UsageError } from "../process/failure.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import {
   findLocalEmulator,
@@ -172,6 +172,10 @@ export async function resolveEmulatorSetting(
 ): Promise<ControlPlaneSettings | undefined> {
   const { globals, host } = surroundings;
   const profileEmulator = globals.profile === undefined ? undefined : await readProfileEmulator(surroundings);
+  if (globals.profile !== undefined && !profileEmulator)
+    throw new CommandFailedError("not-found", "no_emulator", `Profile ${globals.profile} names no emulator.`, {
+      hint: `Set its address with svc config set emulator_url URL --profile ${globals.profile}, or omit --profile.`,
+    });
   const first = profileEmulator ?? readEnvironmentEmulator(host);
   if (first) return first;
   if (readVariable(host, "SVC_PROFILE") === undefined && (await isLocalRunning())) return undefined;

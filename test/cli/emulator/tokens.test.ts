@@ -145,6 +145,16 @@ describe("profile with a shared emulator", () => {
     assert.equal((await svc("emulator clock advance --by PT1S --profile default", ofOther)).exit, 4);
   });
 
+  it("is not replaced by another emulator if it names none", async (t) => {
+    const { svc, json, cwd } = await startCliEmulator(t);
+    const profiles = { staging: { router_url: "http://127.0.0.1:9" } };
+    await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles }), { mode: 0o600 });
+    await json("router map-emails --email-hash-list jo@x.example --cluster eu-1");
+    const { exit, stderr } = await svc("emulator reset --yes --profile staging");
+    assert.deepEqual([exit, stderr.split("\n")[0]], [5, "error: Profile staging names no emulator."]);
+    assert.equal((await svc("router show-email jo@x.example")).exit, 0, "its state is the same as before");
+  });
+
   it("applies to webhooks, env and doctor with the workspace of its token or key", async (t) => {
     const { emulator, cwd, json } = await startCliEmulator(t);
     const { client_id } = await json<{ client_id: string }>(["emulator", "workspaces", "create", "--name", "Team A"]);
