@@ -248,7 +248,7 @@ describe("svc help environment", () => {
     assert.deepEqual(
       documented.filter((name) => all.split(name).length < 3),
       [],
-      "told of, but read nowhere",
+      "documented, but not read",
     );
   });
 

@@ -58,6 +58,7 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
   ["FORCE_COLOR, CLICOLOR_FORCE", "Print colors without a terminal"],
   ["CI", "Never prompt or animate"],
   ["GITHUB_ACTIONS", "Annotate failures and mask secrets"],
+  ["GITHUB_WORKSPACE", "Folder of the repository, for the paths in annotations"],
   ["GITHUB_STEP_SUMMARY, GITHUB_OUTPUT", "Files for the summary of an emulator and for job_id"],
   ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "Proxies of requests, except to this machine"],
 ];
