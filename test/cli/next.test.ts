@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
@@ -55,7 +55,11 @@ describe("suggested command line", () => {
   });
 
   it("has no target if the command sends no requests", async (t) => {
-    const { stderr } = await runCli("emulator clock --profile staging", await createProfileFolder(t, "staging"));
-    assert.deepEqual(findProposedCommands(stderr).map(omitPort), ["svc emulator start --detach"]);
+    const cwd = await createTestFolder(t);
+    await runCli("contracts list --emulator", { cwd });
+    const state = join(cwd, ".svc/emulator.json");
+    await writeFile(state, (await readFile(state, "utf8")).replace("northwind", "damaged"));
+    const { stderr } = await runCli("contracts list --emulator", { cwd });
+    assert.deepEqual(findProposedCommands(stderr), [`svc emulator repair ${state}`]);
   });
 });

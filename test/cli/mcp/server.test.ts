@@ -300,7 +300,10 @@ describe("svc mcp", () => {
       (JSON.parse(text) as { activity: string }[]).map(({ activity }) => activity),
       ["CONTRACT_CREATED"],
     );
-    assert.match((await waitFor({ activity: "CONTRACT_SIGNED", within: "PT1H" })).text, /query has no field \\"within\\"/);
+    assert.match(
+      (await waitFor({ activity: "CONTRACT_SIGNED", within: "PT1H" })).text,
+      /query has no field \\"within\\"/,
+    );
   });
 
   it("hides the values of a webhook's custom headers", async (t) => {
