@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
+import { getProgramPath } from "../../support/program.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { contract, runStory } from "./story.ts";
 
@@ -38,6 +43,31 @@ describe("reports of svc run", () => {
       /story\.yaml:4 step 2 \(svc contracts status T-1 --json\): json\.contract_status: expected &quot;EXECUTED&quot;, got &quot;DRAFT&quot;/,
     );
     assert.match(xml, /trace of T-1\n.*CONTRACT_CREATED T-1/s);
+  });
+
+  it("writes the results of the other scenarios if a process is killed", async (t) => {
+    const cwd = await createTestFolder(t);
+    const silent = await startReceiver(t);
+    await writeFile(join(cwd, "a.yaml"), "steps: [{ advance: PT1H }]\n");
+    const webhook = `{ title: app, url: "${silent.url}", only_for_activities: [CONTRACT_CREATED] }`;
+    const steps = [
+      `call: webhooks.create, body: ${webhook}`,
+      `call: contracts.create, body: ${contract}`,
+      "advance: PT1H",
+    ];
+    await writeFile(join(cwd, "b.yaml"), `steps:\n${steps.map((step) => `  - { ${step} }\n`).join("")}`);
+    const argv = ["run", "b.yaml", "a.yaml", "--jobs", "2", "--report", "junit.xml"];
+    const run = spawn(process.execPath, [getProgramPath("svc"), ...argv], { cwd, stdio: ["ignore", "pipe", "ignore"] });
+    silent.respond(() => {
+      const children = readFileSync(`/proc/${run.pid}/task/${run.pid}/children`, "utf8").trim().split(" ");
+      const child = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("b.yaml"));
+      process.kill(Number(child), "SIGKILL");
+    });
+    const [stdout, [exit]] = await Promise.all([text(run.stdout!), once(run, "close")]);
+    const ended = "The process that runs this file has ended: it printed nothing";
+    assert.deepEqual([exit, stdout.includes(ended), /2 scenarios, 1 passed, 1 failed/.test(stdout)], [1, true, true]);
+    const xml = await readFile(join(cwd, "junit.xml"), "utf8");
+    assert.deepEqual([xml.match(/<testcase /g)?.length, xml.includes(ended)], [2, true]);
   });
 
   it("writes only elements of Jenkins's schema", async (t) => {

@@ -8,7 +8,7 @@ import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { annotateAt, shouldAnnotate } from "../../output/ci.ts";
 import { writeOutput } from "../../output/file.ts";
-import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { UsageError } from "../../process/failure.ts";
 import { withScenarioEnvironment } from "./environment.ts";
 import {
   formatHtmlReport,
@@ -164,14 +164,10 @@ async function* runInProcesses(
   isUpdate: boolean,
   context: Context,
 ): AsyncGenerator<ScenarioResult> {
-  const files = scenarios.map(({ file }) => file);
-  const workers = Array.from({ length: jobs }, (_, job) =>
-    startWorker(
-      files.filter((_, i) => i % jobs === job),
-      isUpdate,
-      context,
-    ),
-  );
+  const workers = Array.from({ length: jobs }, (_, job) => {
+    const files = scenarios.filter((_, i) => i % jobs === job).map(({ file }) => file);
+    return startWorker(files, isUpdate, context);
+  });
   const kill = (signal: NodeJS.Signals) => {
     for (const { child } of workers) child.kill(signal);
   };
@@ -179,21 +175,24 @@ async function* runInProcesses(
   context.signal.addEventListener("abort", stop, { once: true });
   context.shutdown.onForcedExit(() => kill("SIGKILL"));
   try {
-    for (const [i, file] of files.entries()) {
+    for (const [i, parsed] of scenarios.entries()) {
       const { lines, readNotes } = workers[i % jobs]!;
       const { done, value } = await lines.next();
       context.signal.throwIfAborted();
-      if (done) {
-        const [line = ""] = readNotes().trim().split("\n");
-        const reason = line.replace(/^error: /, "") || "it printed nothing";
-        throw new CommandFailedError("failed", "run_ended", `The process that runs ${file} has ended: ${reason}`);
-      }
-      yield JSON.parse(value) as ScenarioResult;
+      yield done ? createEndedResult(parsed, readNotes()) : (JSON.parse(value) as ScenarioResult);
     }
   } finally {
     context.signal.removeEventListener("abort", stop);
     for (const { child } of workers) if (child.exitCode === null) child.kill();
   }
+}
+
+/** Creates the result of a scenario whose process was killed or failed. The other processes continue. */
+function createEndedResult({ file, scenario }: ParsedScenario, notes: string): ScenarioResult {
+  const [line = ""] = notes.trim().split("\n");
+  const hint = `The process that runs this file has ended: ${line.replace(/^error: /, "") || "it printed nothing"}`;
+  const { name = "", steps } = scenario;
+  return { file, name, ok: false, seconds: 0, steps: [], skipped: steps.length, hint, trace: [], seen: [] };
 }
 
 /** Starts a process that prints the result of each of these files as a line. */
