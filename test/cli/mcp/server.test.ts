@@ -306,6 +306,15 @@ describe("svc mcp", () => {
     );
   });
 
+  it("reports that no step leads to a status", async (t) => {
+    const { call } = await startAgent(t, writeFlags, { clock: { mode: "manual" } });
+    await call("contract", { to: "EXECUTED" });
+    const { text, isError } = await call("contract", { id: "T-1", to: "DRAFT" });
+    const { message } = JSON.parse(text).error;
+    const expected = "Contract T-1 is in status EXECUTED, from which no step leads to DRAFT";
+    assert.deepEqual([isError, message], [true, expected]);
+  });
+
   it("hides the values of a webhook's custom headers", async (t) => {
     const { call } = await startAgent(t, writeFlags);
     const body = { ...webhookRequest, custom_headers: { "X-Tenant": "s3cr3t" } };

@@ -42,11 +42,11 @@ const createOperationCallTool = (allowWrites: boolean) =>
 /** Exceeds the number of signatories of every emulator contract. */
 const maxSteps = 20;
 
-/** Finds the command line of the next step. Returns undefined if the contract has the status or no step leads to it. */
-function findNextStep(status: string, to: string, id: string): string[] | undefined {
-  if (status === to || to === "DRAFT") return undefined;
-  if (status === "DRAFT") return ["contracts", "send", id];
-  return status === "SIGN" ? ["emulator", "sign", id] : undefined;
+/** Returns the command line of the next step to the status. Throws UsageError if no step leads to it. */
+function findNextStep(status: string, to: string, id: string): string[] {
+  if (status === "DRAFT" && to !== "DRAFT") return ["contracts", "send", id];
+  if (status === "SIGN" && to === "EXECUTED") return ["emulator", "sign", id];
+  throw new UsageError(`Contract ${id} is in status ${status}, from which no step leads to ${to}`);
 }
 
 async function createSample(runner: ToolRunner): Promise<string | McpToolResult> {
@@ -125,9 +125,9 @@ const writeTools: readonly McpTool[] = [
       for (let steps = 0; to !== undefined && steps < maxSteps; steps += 1) {
         const result = await runner.run(["contracts", "status", id]);
         if (result.isError) return result;
-        const next = findNextStep(JSON.parse(result.text).contract_status, to, id);
-        if (next === undefined) return result;
-        const transition = await runner.run(next);
+        const status = JSON.parse(result.text).contract_status;
+        if (status === to) return result;
+        const transition = await runner.run(findNextStep(status, to, id));
         if (transition.isError) return transition;
       }
       return runner.run(["contracts", "status", id]);
