@@ -1,5 +1,6 @@
 import { toIsoMillis } from "../../src/base/clock.ts";
-import type { CauseRow, Commit, History, HistoryStart, View } from "../store/port.ts";
+import { causes } from "../store/causes.ts";
+import type { CauseRow, Commit, History, HistoryStart, Store, View } from "../store/port.ts";
 import { findContractOfCauses } from "../trace/gather.ts";
 
 export type RewindTarget =
@@ -10,7 +11,7 @@ export type RewindTarget =
   /** Rewinds this many of the last external requests and clock advances that changed the state. */
   | { readonly steps: number };
 
-type CauseMap = ReadonlyMap<string, CauseRow>;
+export type CauseMap = ReadonlyMap<string, CauseRow>;
 
 interface PresentState {
   readonly causes: CauseMap;
@@ -124,6 +125,18 @@ export function describeSteps(
       return { id, at, what, contract: await findContractOfCauses(view, causeRows) };
     }),
   );
+}
+
+/** Collects the requests and clock advances that change the state until it is replaced. */
+export function watchSteps(store: Store): { readonly steps: CauseMap; end(): void } {
+  const steps = new Map<string, CauseRow>();
+  const end = store.watch([causes], (changes) => {
+    if (changes === "replaced") end();
+    if (typeof changes === "string") return;
+    const rows = changes.flatMap(({ after }) => (after === undefined ? [] : [after as CauseRow]));
+    for (const row of rows) if (row.before === null && parseCauseNumber(row.id) !== undefined) steps.set(row.id, row);
+  });
+  return { steps, end };
 }
 
 interface HistoryLine {

@@ -20,6 +20,7 @@ import { compareStates } from "./diff/compare.ts";
 import { describeDiff } from "./diff/describe-diff.ts";
 import { InvalidSnapshotError, replaceState, SnapshotExistsError, SnapshotNotFoundError } from "./replace-state.ts";
 import {
+  type CauseMap,
   describeSteps,
   findOrigin,
   findRewindPoint,
@@ -29,6 +30,7 @@ import {
   type RewindTarget,
   RewindTargetInFutureError,
   type UndoneStep,
+  watchSteps,
 } from "./rewind.ts";
 
 interface SnapshotContext {
@@ -183,7 +185,7 @@ export class Snapshots {
    * SnapshotNotFoundError and InvalidSnapshotError, without changes.
    */
   restore(name: string): Promise<RestoreResult> {
-    return this.#runExclusive(async () => {
+    return this.#replaceExclusively(async (concurrent) => {
       const { store: snapshotState, snapshotHead } = await this.load(name);
       await this.#requireSameClusters(name, snapshotState);
       await snapshotState.transaction("time of the snapshot", async (tx) => {
@@ -191,22 +193,22 @@ export class Snapshots {
         if (!row) throw new InvalidSnapshotError(name, "it has no clock");
         tx.put(clockState, this.#context.clock.createStateAt(snapshotHead.snapshot.at, row));
       });
-      return this.#restoreUnlessSame(snapshotState, snapshotHead.beside);
+      return this.#restoreUnlessSame(snapshotState, snapshotHead.beside, concurrent);
     });
   }
 
   /** Replaces the current state by an exported state, which has no history. The current state is saved first. */
   replace(importedState: Store): Promise<RestoreResult> {
-    return this.#runExclusive(async () => {
+    return this.#replaceExclusively(async (concurrent) => {
       const { faults, requestLog } = this.#context;
       const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(importedState));
-      return this.#restoreUnlessSame(importedState, { faults: faults.toStored(), ids: null, requests });
+      return this.#restoreUnlessSame(importedState, { faults: faults.toStored(), ids: null, requests }, concurrent);
     });
   }
 
-  /** Saves the current state first, unless only time has changed. */
-  async #restoreUnlessSame(newStore: Store, beside: SnapshotHead["beside"]): Promise<RestoreResult> {
-    return this.#restoreStore(newStore, beside, !(await this.#isSame(newStore, beside)));
+  async #restoreUnlessSame(newStore: Store, beside: SnapshotHead["beside"], concurrent: CauseMap) {
+    const isSame = await this.#isSame(newStore, beside);
+    return this.#restoreStore(newStore, beside, () => !isSame || concurrent.size > 0);
   }
 
   /**
@@ -214,10 +216,10 @@ export class Snapshots {
    * HistoryUnavailableError, RewindTargetInFutureError and RewindOutOfRangeError, without changes.
    */
   rewind(target: RewindTarget): Promise<RewindResult> {
-    return this.#runExclusive(() => this.#rewind(target));
+    return this.#replaceExclusively((concurrent) => this.#rewind(target, concurrent));
   }
 
-  async #rewind(target: RewindTarget): Promise<RewindResult> {
+  async #rewind(target: RewindTarget, concurrent: CauseMap): Promise<RewindResult> {
     const { store, clock, faults, requestLog } = this.#context;
     const { history } = store;
     if (!history) throw new HistoryUnavailableError();
@@ -249,21 +251,28 @@ export class Snapshots {
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
     const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:"));
     const undoneSteps = await store.read((view) => describeSteps(view, undone, chains, present.causes));
-    const restored = await this.#restoreStore(restoredState, beside, first !== undefined);
-    return { ...restored, undone: undone.length, steps: undoneSteps };
+    const restored = await this.#restoreStore(restoredState, beside, () => first !== undefined || concurrent.size > 0);
+    const laterSteps = [...concurrent.values()].filter(({ id }) => !present.causes.has(id)).reverse();
+    return {
+      ...restored,
+      undone: undone.length + laterSteps.length,
+      steps: [...laterSteps.map(({ id, at, what }) => ({ id, at, what, contract: undefined })), ...undoneSteps],
+    };
   }
 
-  /** Saves the current state first, unless only time has changed. Only then, old backups are removed. */
-  async #restoreStore(newStore: Store, beside: SnapshotHead["beside"], savesBackup = true): Promise<RestoreResult> {
+  /** Saves the current state first. `isChanged` reports at the end whether more than time has changed. */
+  async #restoreStore(
+    newStore: Store,
+    beside: SnapshotHead["beside"],
+    isChanged: () => boolean,
+  ): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#context;
     const idPosition = beside.ids ?? (await ids.startSequence(newStore));
     const names = (await snapshotStore.list()).map(({ name }) => name);
     const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(backupNamePattern.exec(name)?.[1] ?? 0)))}`;
     const dropped = await replaceState(this.#context, newStore, {
-      ...(savesBackup && {
-        saveReplaced: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
-        head: () => this.#buildHead(backupSnapshot),
-      }),
+      saveReplaced: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
+      head: () => this.#buildHead(backupSnapshot),
       past: beside.place ?? undefined,
       position: { ids: idPosition },
       onRestored() {
@@ -272,19 +281,30 @@ export class Snapshots {
         requestLog.rewindTo(beside.requests);
       },
     }).catch(async (cause) => {
-      if (savesBackup) await snapshotStore.remove(backupSnapshot).catch(() => {});
+      await snapshotStore.remove(backupSnapshot).catch(() => {});
       throw cause;
     });
     for (const { kind, ref } of dropped) {
       report(`The state was replaced while ${kind} ${ref} was in progress. Its outcome belongs to the previous state`);
     }
-    if (!savesBackup) return { backupSnapshot: undefined, dropped };
+    if (!isChanged()) {
+      await snapshotStore.remove(backupSnapshot);
+      return { backupSnapshot: undefined, dropped };
+    }
     const backupNames = names.filter((name) => backupNamePattern.test(name));
     for (const oldName of backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))) {
       // The state is already replaced. The next restore removes files that cannot be removed now.
       await snapshotStore.remove(oldName).catch(() => {});
     }
     return { backupSnapshot, dropped };
+  }
+
+  /** Passes the requests and clock advances that change the state until it is replaced, oldest first. */
+  #replaceExclusively<T>(work: (concurrent: CauseMap) => Promise<T>): Promise<T> {
+    return this.#runExclusive(() => {
+      const { steps, end } = watchSteps(this.#context.store);
+      return work(steps).finally(end);
+    });
   }
 
   #runExclusive<T>(work: () => Promise<T>): Promise<T> {

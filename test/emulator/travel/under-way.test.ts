@@ -48,6 +48,40 @@ describe("running work at a restore", () => {
   });
 });
 
+describe("rewind during writes of others", () => {
+  it("counts them as undone if it undoes them, and saves them", async (t) => {
+    const file = join(await createTestFolder(t), "emulator.json");
+    const emulator = await startTestEmulator(t, { file });
+    const written: string[] = [];
+    let isRewound = false;
+    async function writeUntilRewound(writer: number): Promise<void> {
+      for (let i = 0; !isRewound; i += 1) {
+        const hash = hashEmail(`${writer}.${i}@x.example`);
+        const body = { email_hash_list: [hash], cluster_id: "eu-1" };
+        if ((await emulator.router("POST", "/router/v1/cluster_emails/bulk", { body })).status === 200)
+          written.push(hash);
+      }
+    }
+    async function findMissing(hashes: readonly string[]): Promise<string[]> {
+      const paths = hashes.map((hash) => `/router/v1/cluster_emails/email/${hash}`);
+      const responses = await Promise.all(paths.map((path) => emulator.router("GET", path)));
+      return hashes.filter((_, i) => responses[i]?.status === 404);
+    }
+    const writers = [1, 2, 3, 4].map(writeUntilRewound);
+    while (written.length <= 100) await emulator.router("GET", "/");
+    const { status, body } = await emulator.control("POST", "rewind", { body: { steps: 1 } });
+    isRewound = true;
+    await Promise.all(writers);
+    const { undone, backup_snapshot } = body as { undone: number; backup_snapshot: string };
+    const missing = await findMissing(written);
+    assert.equal(status, 200);
+    // A request that was rejected because the state was replaced can be among the undone ones.
+    assert.ok(undone >= missing.length && undone <= missing.length + writers.length, `${undone}: ${missing}`);
+    await restore(emulator, backup_snapshot);
+    assert.deepEqual(await findMissing(missing), []);
+  });
+});
+
 describe("cluster report of an undone contract", () => {
   it("has no effect if it was already sent", async (t) => {
     const emulator = await startStoredRealTimeEmulator(t);
