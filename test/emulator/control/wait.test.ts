@@ -10,18 +10,28 @@ const long = "timeout_ms=20000";
 const triggerActivity = ({ control }: TestEmulator, activity: string) =>
   control("POST", "activities", { body: { activity } });
 
-/** Sends a wait request, and checks that it is still pending after the responses to later requests. */
+/**
+ * Sends a wait request, and checks that it is still pending after the responses to later requests. `receive` requires a
+ * response after at most a thousand more requests, long before the timeout.
+ */
 async function startPendingWait(
   { control }: TestEmulator,
   query: string,
-): Promise<{ readonly pendingResponse: Promise<TestResponse> }> {
+): Promise<{ readonly pendingResponse: Promise<TestResponse>; receive(): Promise<TestResponse> }> {
   let isAnswered = false;
   const pendingResponse = control("GET", `wait?${query}&timeout_ms=20000`).finally(() => {
     isAnswered = true;
   });
   for (let i = 0; i < 3; i += 1) await control("GET", "clock");
   assert.equal(isAnswered, false);
-  return { pendingResponse };
+  return {
+    pendingResponse,
+    async receive() {
+      for (let i = 0; i < 1_000 && !isAnswered; i += 1) await control("GET", "clock");
+      assert.equal(isAnswered, true);
+      return pendingResponse;
+    },
+  };
 }
 
 describe("GET /_emulator/wait", () => {
@@ -43,9 +53,9 @@ describe("GET /_emulator/wait", () => {
   it("waits for an activity, even without a webhook", async (t) => {
     const running = await startTestEmulator(t);
     await createDraftContract(running.api);
-    const { pendingResponse } = await startPendingWait(running, "activity=CONTRACT_VOIDED");
+    const wait = await startPendingWait(running, "activity=CONTRACT_VOIDED");
     await triggerActivity(running, "CONTRACT_VOIDED");
-    const { body } = await pendingResponse;
+    const { body } = await wait.receive();
     assert.deepEqual((body as { reached: boolean }).reached, true);
   });
 
@@ -54,10 +64,10 @@ describe("GET /_emulator/wait", () => {
     await createDraftContract(running.api);
     await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
     const since = "2031-01-02T03:05:05Z";
-    const { pendingResponse } = await startPendingWait(running, `activity=CONTRACT_CREATED&count=2&since=${since}`);
+    const wait = await startPendingWait(running, `activity=CONTRACT_CREATED&count=2&since=${since}`);
     await createDraftContract(running.api);
     await createDraftContract(running.api);
-    const { activities } = (await pendingResponse).body as { activities: { contract_id: number }[] };
+    const { activities } = (await wait.receive()).body as { activities: { contract_id: number }[] };
     assert.deepEqual(
       activities.map(({ contract_id }) => contract_id),
       [3, 2],
@@ -84,9 +94,9 @@ describe("GET /_emulator/wait", () => {
         contract: { ...contractIds, contract_status: "SIGN" },
       },
     });
-    const { pendingResponse } = await startPendingWait(running, status);
+    const wait = await startPendingWait(running, status);
     await running.control("POST", `contracts/${contract.id}/sign`, { body: {} });
-    assert.deepEqual(((await pendingResponse).body as { contract: object }).contract, {
+    assert.deepEqual(((await wait.receive()).body as { contract: object }).contract, {
       ...contractIds,
       contract_status: "EXECUTED",
     });
@@ -107,10 +117,10 @@ describe("GET /_emulator/wait", () => {
       status: 200,
       body: { reached: false, now, activities: [], deliveries: [{ ...row, outcome: "retrying" }], contract: null },
     });
-    const { pendingResponse } = await startPendingWait(running, "outcome=delivered&activity=CONTRACT_CREATED");
+    const wait = await startPendingWait(running, "outcome=delivered&activity=CONTRACT_CREATED");
     target.respond(200);
     await running.control("POST", "clock/advance", { body: { by: "PT5M" } });
-    const { reached, deliveries } = (await pendingResponse).body as { reached: boolean; deliveries: object[] };
+    const { reached, deliveries } = (await wait.receive()).body as { reached: boolean; deliveries: object[] };
     assert.deepEqual({ reached, deliveries }, { reached: true, deliveries: [{ ...row, outcome: "delivered" }] });
   });
 
