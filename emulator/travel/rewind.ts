@@ -106,7 +106,7 @@ export interface UndoneStep {
 }
 
 /** Maximum number of steps that a rewind describes. */
-const maxDescribedSteps = 100;
+export const maxDescribedSteps = 100;
 
 /** Describes the newest of these steps, newest first. `view` and `rows` are of the state that a rewind is to undo. */
 export function describeSteps(

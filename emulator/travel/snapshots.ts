@@ -25,6 +25,7 @@ import {
   findOrigin,
   findRewindPoint,
   HistoryUnavailableError,
+  maxDescribedSteps,
   parseCauseNumber,
   RewindOutOfRangeError,
   type RewindTarget,
@@ -252,11 +253,13 @@ export class Snapshots {
     const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:"));
     const undoneSteps = await store.read((view) => describeSteps(view, undone, chains, present.causes));
     const restored = await this.#restoreStore(restoredState, beside, () => first !== undefined || concurrent.size > 0);
-    const laterSteps = [...concurrent.values()].filter(({ id }) => !present.causes.has(id)).reverse();
+    const laterSteps = [...concurrent.values()]
+      .filter(({ id }) => !present.causes.has(id))
+      .map(({ id, at, what }) => ({ id, at, what, contract: undefined }));
     return {
       ...restored,
       undone: undone.length + laterSteps.length,
-      steps: [...laterSteps.map(({ id, at, what }) => ({ id, at, what, contract: undefined })), ...undoneSteps],
+      steps: [...laterSteps.reverse(), ...undoneSteps].slice(0, maxDescribedSteps),
     };
   }
 
@@ -287,16 +290,15 @@ export class Snapshots {
     for (const { kind, ref } of dropped) {
       report(`The state was replaced while ${kind} ${ref} was in progress. Its outcome belongs to the previous state`);
     }
-    if (!isChanged()) {
-      await snapshotStore.remove(backupSnapshot);
-      return { backupSnapshot: undefined, dropped };
-    }
     const backupNames = names.filter((name) => backupNamePattern.test(name));
-    for (const oldName of backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))) {
-      // The state is already replaced. The next restore removes files that cannot be removed now.
-      await snapshotStore.remove(oldName).catch(() => {});
+    const unneededNames = isChanged()
+      ? backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))
+      : [backupSnapshot];
+    for (const name of unneededNames) {
+      // The state is already replaced. A later restore removes files that cannot be removed now.
+      await snapshotStore.remove(name).catch(() => {});
     }
-    return { backupSnapshot, dropped };
+    return { backupSnapshot: isChanged() ? backupSnapshot : undefined, dropped };
   }
 
   /** Passes the requests and clock advances that change the state until it is replaced, oldest first. */
