@@ -134,10 +134,10 @@ async function sendOnce(
   const abort = () => sending.abort();
   response.once("close", abort);
   const ended = new AbortController();
-  void sending.result.then(() => ended.abort());
   void abortWhenReplaced();
   try {
     const result = await sending.result;
+    ended.abort();
     if (result.kind === "unreachable") {
       if (response.destroyed) return "done";
       return result.isSent && !isSafe ? "uncertain" : "again";
