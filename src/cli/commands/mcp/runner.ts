@@ -62,10 +62,10 @@ const mask = "[redacted]";
 /** Fields with names of secrets that contain none: fields of errors and of state differences. */
 const nonSecretFields: ReadonlySet<string> = new Set(["code", "key", "concurrency_key"]);
 
-/** Names of fields with links that act as a user. */
-const linkFieldPattern = /^(?:link|authorization_url|redirect_url|user_code)$/;
+/** Names of fields with links that act as a user, or with headers that often authenticate the sender of a webhook. */
+const accessFieldPattern = /^(?:link|authorization_url|redirect_url|user_code|custom_headers)$/;
 const isSecret = (name: string): boolean =>
-  linkFieldPattern.test(name) || (isSecretField(name) && !nonSecretFields.has(name));
+  accessFieldPattern.test(name) || (isSecretField(name) && !nonSecretFields.has(name));
 
 /** Environment variables whose values must not appear in a response. */
 const secretVariablePattern =
@@ -110,9 +110,7 @@ function maskFields(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   // In a state difference, the name of a field is next to its values.
   const { field } = value as { readonly field?: unknown };
-  // The values of a webhook's custom headers often authenticate its sender.
-  const outerName = name === "custom_headers" ? "token" : name;
-  const secretName = isSecret(outerName) ? outerName : typeof field === "string" && isSecret(field) ? field : undefined;
+  const secretName = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, key === "field" ? inner : maskFields(inner, secretName ?? key)]),
   );

@@ -73,11 +73,8 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
 
   // A receiver that has ended hides all other mistakes.
   addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
-  if (
-    ["signature.tampered", "signature.other-key"].every((id) =>
-      items.some((item) => item.check.id === id && wasAccepted(item)),
-    )
-  )
+  const isAccepted = (id: string) => items.some((item) => item.check.id === id && wasAccepted(item));
+  if (isAccepted("signature.tampered") && isAccepted("signature.other-key"))
     addDiagnosis("signature-unchecked", isSignature);
 
   const genuine = open.get("genuine");
