@@ -21,11 +21,6 @@ export class Mutex {
       release();
     }
   }
-
-  /** Resolves when all work so far has ended. */
-  waitUntilIdle(): Promise<void> {
-    return this.#last;
-  }
 }
 
 /**

@@ -8,7 +8,6 @@ import { describe, it, type TestContext } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { z } from "zod";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { exampleContract } from "../../../src/api/contracts/contracts.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
@@ -333,50 +332,13 @@ describe("svc mcp", () => {
     assert.equal(JSON.parse((await call("call", { operation: "contracts.list" })).text).total_results, 0);
   });
 
-  it("responds to an unreadable message according to JSON-RPC 2.0 and continues", async (t) => {
+  it("skips an unreadable message and continues", async (t) => {
     const { cwd } = await startCliEmulator(t);
-    const sendLines = async (...lines: readonly string[]) => {
-      const { exit, stdout, stderr } = await runCli("mcp", {
-        stdin: lines.join("\n"),
-        cwd,
-        env: { SVC_CONFIG_DIR: cwd },
-      });
-      assert.deepEqual([exit, stderr], [0, ""]);
-      return stdout
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line))
-        .map(({ id, result, error }) => [id, result ?? [error.code, error.message]]);
-    };
     const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
-    const invalid = [-32600, "The message is not a request, a notification or a response of JSON-RPC 2.0."];
-    assert.deepEqual(await sendLines("{", "[]", "null", '{"jsonrpc":"2.0","id":3}', `[${ping}]`, "", ping, "{"), [
-      [null, [-32700, "The message is not JSON."]],
-      [null, [-32600, "The message is a batch, which is not supported."]],
-      [null, invalid],
-      [3, invalid],
-      [null, [-32600, "The message is a batch, which is not supported."]],
-      [null, [-32700, "The message is not JSON."]],
-      [7, {}],
-    ]);
-    const huge = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { text: "x".repeat(10_500_000) } });
-    assert.deepEqual(await sendLines(huge, ping), [
-      [null, [-32600, "The message is larger than 10 MiB."]],
-      [7, {}],
-    ]);
-  });
-
-  it("names the missing parameters of a request in one sentence", async (t) => {
-    const { client } = await startAgent(t);
-    const anything = z.unknown();
-    await assert.rejects(client.request({ method: "tools/call" } as never, anything as never), {
-      code: -32602,
-      message: "MCP error -32602: params: Invalid input: expected object, received undefined",
-    });
-    await assert.rejects(
-      client.request({ method: "tools/call", params: { arguments: {} } } as never, anything as never),
-      { code: -32602, message: "MCP error -32602: params.name: Invalid input: expected string, received undefined" },
-    );
+    const stdin = ["{", "[]", '{"jsonrpc":"2.0","id":3}', "", ping, ""].join("\n");
+    const { exit, stdout, stderr } = await runCli("mcp", { stdin, cwd, env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual([exit, JSON.parse(stdout)], [0, { jsonrpc: "2.0", id: 7, result: {} }]);
+    assert.match(stderr, /^warning: .*JSON/);
   });
 
   it("rejects a terminal", async () => {

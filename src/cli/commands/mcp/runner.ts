@@ -35,7 +35,6 @@ export function createToolRunner({ host, globals, svc }: Context) {
       });
       return toResult(run, collectSecrets(host.env));
     },
-    waitUntilIdle: () => mutex.waitUntilIdle(),
   };
 }
 
