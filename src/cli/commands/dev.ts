@@ -6,12 +6,13 @@ import {
   type EmulatorAccess,
   findLocalEmulator,
   getMainCluster,
+  getOrigin,
   type LocalEmulator,
 } from "../connection/emulator/emulator-access.ts";
 import { defaultPort, resolveStateFile } from "../connection/emulator/run-file.ts";
 import { pollUntil } from "../connection/follow.ts";
 import { openClient } from "../connection/http.ts";
-import { getOrigin, resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
+import { resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
 import {
   openWebhookReceiver,
   type ReceivedWebhookRequest,

@@ -10,8 +10,9 @@ import { formatCommandLine } from "../process/shell-words.ts";
 import {
   createEmulatorConnection,
   createNoEmulatorError,
+  createStartCommand,
   type EmulatorAccess,
-  findStartCommand,
+  getOrigin,
   isSameEmulator,
   readEmulatorAccess,
   reportUnusedVariables,
@@ -61,7 +62,7 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   if (settings.chosenBy === undefined) {
     throw new UsageError("No service address is configured.", {
       hint:
-        `To start ${state === undefined ? "an emulator" : `the emulator of ${relative(host.cwd, state)}`}, run ${formatCommandLine(await findStartCommand())}. ` +
+        `To start ${state === undefined ? "an emulator" : `the emulator of ${relative(host.cwd, state)}`}, run ${formatCommandLine(createStartCommand())}. ` +
         (readEnvironmentEmulator(host)
           ? 'SVC_EMULATOR_URL is only the address of its control plane: for all variables, run eval "$(svc emulator env)". '
           : "") +
@@ -112,11 +113,11 @@ export async function resolveControlTarget(
     const message = `The emulator was killed, or its machine went down (state: ${state}).`;
     throw new CommandFailedError("not-found", "no_emulator", message, {
       hint: existsSync(state) ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
-      next: await findStartCommand(file),
+      next: createStartCommand(file),
     });
   }
   if (!running || !(await isSameEmulator(running, { mayBeStarting: true })))
-    throw await createNoEmulatorError(state, content, { hasFileFlag: isOwn || file !== undefined });
+    throw createNoEmulatorError(state, content, { hasFileFlag: isOwn || file !== undefined });
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await reportParentState(host, output, state, file);
   else {
@@ -146,9 +147,6 @@ export async function isEmulator(context: Context, file?: string): Promise<boole
     throw error;
   }
 }
-
-export const getOrigin = (url: string | undefined): string | undefined =>
-  url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 
 export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
   const service = await findRealService(file, context);

@@ -14,7 +14,7 @@ import { svcVersion } from "../../base/version.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { CapturedRun, Context, NestedRunOptions } from "../command.ts";
 import { loadWrittenCommand } from "../command-tree/written-commands.ts";
-import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
+import { findStaleVariablesHint } from "../connection/emulator/emulator-access.ts";
 import { buildChildVariables, openTransport, readParentContext } from "../connection/http.ts";
 import { createOutput } from "../output/output.ts";
 import {
@@ -161,7 +161,7 @@ async function runWithPrompts(declaration: DeclaredCommand, input: CommandInput,
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
         const explained = addNextCommand(await suggestExistingNames(error, declaration, completeInput), completeInput);
-        const hint = findRejectionHint(explained, context) ?? (await findEndedHint(explained, context));
+        const hint = findStaleVariablesHint(explained, context);
         throw hint === undefined ? explained : new PartialFailureError(explained, [], { hint });
       }
       currentInput = await supplementInput(declaration, currentInput, error, context);

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
@@ -110,71 +108,19 @@ describe("emulator with a removed .svc folder", () => {
   it("is named by its process ID if another emulator needs its port", async (t) => {
     const { cwd, port } = await startEmulatorCommand(t, "emulator start --port 0");
     replaceRunFile(cwd);
-    const ours = await runCli(`emulator start --port ${port}`, { cwd });
     const another = "Choose another port with --port, or use --port 0 for free ports.";
-    assert.deepEqual(
-      [ours.exit, ours.stderr],
-      [
-        1,
-        `error: Port ${port} or a following port is in use by an emulator whose files were removed (state: ${join(cwd, ".svc/emulator.json")}).\n` +
-          `  ${another} The other emulator restores its files within seconds if it can. To stop it, run kill ${process.pid}.\n`,
-      ],
-    );
-    const result = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
-    assert.deepEqual(result.stderr.split("\n").slice(0, 2), [
-      `error: Port ${port} or a following port is in use by another emulator.`,
-      `  ${another} To stop it, run kill ${process.pid}.`,
-    ]);
-  });
-
-  it("is named by failing commands if it listens at the default port", async (t) => {
-    if (await isPortInUse(4010)) return t.skip("something listens on port 4010 of this machine");
-    const { cwd } = await startEmulatorCommand(t, "emulator start");
-    replaceRunFile(cwd);
-    for (const line of ["emulator stop", "emulator status", "emulator clock"]) {
-      const { exit, stderr } = await runCli(line, { cwd });
+    for (const folder of [cwd, await createTestFolder(t)]) {
+      const { exit, stderr } = await runCli(`emulator start --port ${port}`, { cwd: folder });
       assert.deepEqual(
         [exit, stderr],
         [
-          75,
-          `error: The emulator at http://127.0.0.1:4010 cannot be used, because its files were removed while it ran (state: ${join(cwd, ".svc/emulator.json")}).\n` +
-            `  It restores them within seconds if it can. Try again. To stop it, run kill ${process.pid}.\n`,
+          1,
+          `error: Port ${port} or a following port is in use by another emulator.\n  ${another} To stop it, run kill ${process.pid}.\n`,
         ],
-        line,
-      );
-    }
-    const elsewhere = await runCli("emulator stop", { cwd: await createTestFolder(t) });
-    assert.match(
-      elsewhere.stderr,
-      /^error: No emulator is running \(state: .*\)\.\n.* Another emulator listens at http:\/\/127\.0\.0\.1:4010. To stop it, run kill \d+\.\n/,
-    );
-    const { stderr } = await runCli("emulator deliveries", { cwd: await createTestFolder(t) });
-    assert.match(stderr, /\n {2}try: svc emulator start --detach --port 0\n$/);
-    for (const line of ["contracts list", "router health"]) {
-      const result = await runCli(line, { cwd: await createTestFolder(t) });
-      assert.match(
-        result.stderr,
-        /\n {2}To start an emulator, run svc emulator start --detach --port 0\. Or use/,
-        line,
       );
     }
   });
 });
-
-/** Whether one of the three ports from this one on is in use. */
-async function isPortInUse(port: number): Promise<boolean> {
-  const servers = [port, port + 1, port + 2].map((each) => createServer().listen(each, "127.0.0.1"));
-  const areTaken = await Promise.all(
-    servers.map((server) =>
-      once(server, "listening").then(
-        () => false,
-        () => true,
-      ),
-    ),
-  );
-  await Promise.all(servers.map((server) => server.listening && new Promise((resolve) => server.close(resolve))));
-  return areTaken.includes(true);
-}
 
 describe("--ready-file", () => {
   it("is removed with the emulator", async (t) => {

@@ -5,10 +5,10 @@ import { toIsoSeconds } from "../../../base/clock.ts";
 import { toFields } from "../../../base/object.ts";
 import { describeDuration } from "../../../base/quantities.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
-import { ProxyError } from "../../../client/errors.ts";
+import { NetworkError, ProxyError } from "../../../client/errors.ts";
 import { readVirtualTime, requireValidValue } from "../../../client/response.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
-import { findEndedHint } from "../../connection/emulator/ended-emulator.ts";
+import { findStaleVariablesHint } from "../../connection/emulator/emulator-access.ts";
 import { listProxyVariables, parseProxy, readProxies } from "../../connection/proxies.ts";
 import { explainError } from "../../process/exit.ts";
 import { type FailureKind, UsageError } from "../../process/failure.ts";
@@ -67,7 +67,8 @@ async function requestService(service: "router" | "contracts", operation: Operat
 
 async function reportFailedCheck(check: string, error: Error, context: Context): Promise<CheckResult> {
   const { message, hint } = explainError(error);
-  return createFailedCheck(check, message, toFailureKind(error), (await findEndedHint(error, context)) ?? hint);
+  const staleHint = error instanceof NetworkError ? findStaleVariablesHint(error, context) : undefined;
+  return createFailedCheck(check, message, toFailureKind(error), staleHint ?? hint);
 }
 
 async function checkRouter(address: string, response: ServiceResponse | Error, context: Context): Promise<CheckResult> {

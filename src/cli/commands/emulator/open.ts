@@ -1,12 +1,14 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
+import type { Liveness } from "../../../api/emulator/lifecycle.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
+import { fingerprintMachine } from "../../../files/machine.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { findStopInstructions, probeListener } from "../../connection/emulator/emulator-access.ts";
+import { getOrigin, probeListener } from "../../connection/emulator/emulator-access.ts";
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
 import { toStartError, toStateError } from "../../connection/emulator/start-errors.ts";
-import { getOrigin } from "../../connection/target.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { quoteShellWord } from "../../process/shell-words.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/programs.ts";
 
 /** Maximum number of processes of one store with a run file in the same folder. */
@@ -70,8 +72,7 @@ export async function openEmulator(
       const running = await createAlreadyRunningError(state, options.file === undefined, error);
       if (running) throw running;
     }
-    if (isPortTaken)
-      throw await createPortTakenError({ port: options.port, state: runFileState, cause: error }, context);
+    if (isPortTaken) throw await createPortTakenError(options.port ?? 0, error, context);
     throw toStartError(error as Error, options);
   }
 }
@@ -164,32 +165,30 @@ async function createAlreadyRunningError(state: string, isInMemory: boolean, cau
   });
 }
 
-async function createPortTakenError(
-  { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },
-  { host }: Context,
-): Promise<CommandFailedError> {
-  const runFile = state === undefined ? undefined : await resolveRunFile(state);
-  const createTakenError = (occupant: string, hint: string) =>
-    new CommandFailedError("failed", "port_taken", `Port ${port} or a following port is in use by ${occupant}.`, {
-      hint,
-      cause,
-    });
+async function createPortTakenError(port: number, cause: unknown, { host }: Context): Promise<CommandFailedError> {
   const address = `http://127.0.0.1:${port}`;
   const listener = await probeListener(address);
-  if (listener === undefined) return createTakenError("another program", choosePortHint);
-  const stopInstructions = await findStopInstructions(listener, address);
-  if (stopInstructions.isUnreachable && stopInstructions.runFile === runFile) {
-    const occupant = `an emulator whose files were removed (state: ${state})`;
-    return createTakenError(
-      occupant,
-      `${choosePortHint} The other emulator restores its files within seconds if it can. ${stopInstructions.words}.`,
-    );
-  }
-  const stopHint =
-    getOrigin(host.env.SVC_EMULATOR_URL) === address
-      ? "The variables of this shell point to the other emulator. To stop it, run svc emulator stop."
-      : `${stopInstructions.words}.`;
-  return createTakenError("another emulator", `${choosePortHint} ${stopHint}`);
+  const occupant = listener ? "another emulator" : "another program";
+  const isOfShell = getOrigin(host.env.SVC_EMULATOR_URL) === address;
+  const stopHint = isOfShell
+    ? " The variables of this shell point to the other emulator. To stop it, run svc emulator stop."
+    : listener
+      ? ` ${await formatStopInstructions(listener, port)}.`
+      : "";
+  const message = `Port ${port} or a following port is in use by ${occupant}.`;
+  return new CommandFailedError("failed", "port_taken", message, { hint: choosePortHint + stopHint, cause });
+}
+
+/** Explains how to end an emulator that neither this folder nor this shell refers to. */
+async function formatStopInstructions({ instance_id, process: processInfo }: Liveness, port: number): Promise<string> {
+  if (processInfo === undefined || processInfo.machine !== (await fingerprintMachine()))
+    return `To find its process ID, run lsof -i :${port} on its machine`;
+  const { run_file: runFile, pid } = processInfo;
+  const state = runFile?.replace(/\.run$/, "");
+  const isCurrent = runFile != null && (await readRunFile(runFile))?.instanceId === instance_id;
+  return isCurrent && state !== runFile
+    ? `To stop it, run svc emulator stop --file ${quoteShellWord(state!)}`
+    : `To stop it, run kill ${pid}`;
 }
 
 export const commands: readonly Command[] = [emulatorOpen];

@@ -3,7 +3,7 @@ import { checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lif
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
-import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
+import { findStaleVariablesHint } from "../../connection/emulator/emulator-access.ts";
 import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";
@@ -16,7 +16,7 @@ const emulatorStatus = defineCommand({
   examples: [["Show the emulator of this folder", "emulator status"]],
   async run(input, context) {
     const { output } = context;
-    const file = await resolveEndedState(input.flags.file, context);
+    const { file } = input.flags;
     try {
       const { baseUrls } = await context.target("emulator", file);
       const client = await context.client("emulator", { file });
@@ -44,6 +44,8 @@ const emulatorStatus = defineCommand({
       const isNotRunning = error instanceof CommandFailedError && error.code === "no_emulator";
       if (!isNotRunning && !isGone(error)) throw error;
       await output.showOrPrint({ running: false }, "not running");
+      const hint = findStaleVariablesHint(error, context);
+      if (hint !== undefined) await output.note(hint);
       return "not-found";
     }
   },
@@ -59,7 +61,7 @@ const emulatorStop = defineCommand({
   flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
   examples: [["Stop the emulator of this folder", "emulator stop"]],
   async run(input, context) {
-    const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
+    const { file } = input.flags;
     const client = await context.client("emulator", { file }).catch((error: unknown) => {
       if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
       const { kind, code, message, hint } = error;
@@ -75,6 +77,7 @@ const emulatorStop = defineCommand({
       .catch((error: unknown) => {
         if (!isGone(error)) throw error;
         throw new CommandFailedError("not-found", "no_emulator", "The emulator has already ended.", {
+          hint: findStaleVariablesHint(error, context),
           next: ["emulator", "status"],
           cause: error,
         });

@@ -6,22 +6,15 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Client, createClient } from "../../../client/client.ts";
-import { NetworkError } from "../../../client/errors.ts";
-import { fingerprintMachine, processExists } from "../../../files/machine.ts";
-import type { ServiceTarget } from "../../command.ts";
+import { isUnauthorized, NetworkError } from "../../../client/errors.ts";
+import { isOnThisMachine, processExists } from "../../../files/machine.ts";
+import type { Context, ServiceTarget } from "../../command.ts";
 import type { Output } from "../../output/output.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { quoteShellWord } from "../../process/shell-words.ts";
+import { isTokenRejected } from "../../process/service-message.ts";
 import { openDirectTransport } from "../http.ts";
-import {
-  defaultPort,
-  findNearestState,
-  type RunningEmulator,
-  readRunFile,
-  readRunFileOf,
-  type StateRunFile,
-} from "./run-file.ts";
+import { findNearestState, type RunningEmulator, readRunFileOf, type StateRunFile } from "./run-file.ts";
 
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
 
@@ -118,7 +111,7 @@ export async function isSameEmulator(
       cause,
     });
   try {
-    const { status, value } = await requestReadiness(routerUrl);
+    const { status, value } = await withControlClient(routerUrl, undefined, checkReadiness);
     if (toFields(value).instance_id !== instanceId) return false;
     if (mayBeStarting) return true;
     // An emulator that cannot write explains the reason. It accepts reads and rejects other requests.
@@ -135,14 +128,6 @@ export async function isSameEmulator(
     return false;
   }
 }
-
-const requestReadiness = (url: string) => withControlClient(url, undefined, checkReadiness);
-
-export const isConnectionRefused = (url: string): Promise<boolean> =>
-  requestReadiness(url).then(
-    () => false,
-    (error: unknown) => error instanceof NetworkError && error.code === "ECONNREFUSED",
-  );
 
 export async function withControlClient<T>(
   routerUrl: string,
@@ -175,66 +160,49 @@ export async function probeListener(url: string): Promise<Liveness | undefined> 
   );
 }
 
-/**
- * Explains how to end an emulator that neither this folder nor this shell refers to. If `runFile` was deleted, the
- * emulator is unreachable. `words` is a phrase without a full stop: `kill 4711 ends it`.
- */
-export async function findStopInstructions({ instance_id, process: processInfo }: Liveness, url: string) {
-  if (processInfo === undefined || processInfo.machine !== (await fingerprintMachine())) {
-    const words = `To find its process ID, run lsof -i :${new URL(url).port} on its machine`;
-    return { runFile: undefined, isUnreachable: false, words };
-  }
-  const runFile = processInfo.run_file ?? undefined;
-  const isCurrent = runFile !== undefined && (await readRunFile(runFile))?.instanceId === instance_id;
-  const state = runFile?.replace(/\.run$/, "");
-  const words =
-    isCurrent && state !== runFile
-      ? `To stop it, run svc emulator stop --file ${quoteShellWord(state!)}`
-      : `To stop it, run kill ${processInfo.pid}`;
-  return { runFile, isUnreachable: runFile !== undefined && !isCurrent, words };
-}
-
-const defaultUrl = `http://127.0.0.1:${defaultPort}`;
-
-/** Returns the command line that starts an emulator, on free ports if the default port is in use. */
-export async function findStartCommand(file?: string): Promise<readonly string[]> {
-  return createStartCommand(await isConnectionRefused(defaultUrl), file);
-}
-
-const createStartCommand = (isPortFree: boolean, file?: string): readonly string[] => [
+/** Returns the command line that starts an emulator. */
+export const createStartCommand = (file?: string): readonly string[] => [
   ...["emulator", "start", "--detach"],
   ...(file === undefined ? [] : ["--file", file]),
-  ...(isPortFree ? [] : ["--port", "0"]),
 ];
 
-/** Another emulator can listen at the default port: its files were removed, or it belongs to another folder. */
-export async function createNoEmulatorError(
+export function createNoEmulatorError(
   state: string,
   content: StateRunFile,
   { hasFileFlag }: { readonly hasFileFlag: boolean },
-): Promise<CommandFailedError> {
-  const { path: runFile } = content;
-  const listener = await probeListener(defaultUrl);
-  const stopInstructions = listener && (await findStopInstructions(listener, defaultUrl));
-  if (stopInstructions?.isUnreachable && stopInstructions.runFile === runFile) {
-    const message = `The emulator at ${defaultUrl} cannot be used, because its files were removed while it ran (state: ${state}).`;
-    return new CommandFailedError("temporary", "emulator_lost", message, {
-      hint: `It restores them within seconds if it can. Try again. ${stopInstructions.words}.`,
-    });
-  }
+): CommandFailedError {
   if (content.status === "distrusted") {
     const message = `No emulator is running with the state ${state}: the run file is ignored, because ${content.reason}.`;
-    const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${runFile}.`;
+    const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${content.path}.`;
     return new CommandFailedError("not-found", "no_emulator", message, { hint });
   }
-  const otherEmulator = stopInstructions
-    ? ` Another emulator listens at ${defaultUrl}. ${stopInstructions.words}.`
-    : "";
+  const place = hasFileFlag
+    ? "Use --file with the state of a running emulator"
+    : "Run the command in the folder of a running emulator";
   return new CommandFailedError("not-found", "no_emulator", `No emulator is running (state: ${state}).`, {
-    hint: `${hasFileFlag ? "Use --file with the state of a running emulator" : "Run the command in the folder of a running emulator"}, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${otherEmulator}`,
-    next: listener ? createStartCommand(false) : await findStartCommand(),
+    hint: `${place}, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.`,
+    next: createStartCommand(),
   });
 }
+
+/**
+ * Suggests new variables if those of this shell name a local emulator that refuses the connection or the credentials.
+ * Returns undefined for another cause, and if a flag selects the target.
+ */
+export function findStaleVariablesHint(error: unknown, { globals, host: { env } }: Pick<Context, "globals" | "host">) {
+  const { SVC_EMULATOR_URL: control, SVC_BASE_URL, SVC_ROUTER_URL, SVC_CONTRACTS_URL } = env;
+  const hasTargetFlag = globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined;
+  if (hasTargetFlag || !control || !isOnThisMachine(control)) return undefined;
+  const origins = [control, SVC_BASE_URL, SVC_ROUTER_URL, SVC_CONTRACTS_URL].map(getOrigin);
+  const isRefused = error instanceof NetworkError && error.code === "ECONNREFUSED" && origins.includes(error.origin);
+  // The variables of an emulator contain no access token.
+  const isRejected = isUnauthorized(error) && !isTokenRejected(error);
+  if (!isRefused && !isRejected) return undefined;
+  return `The variables of this shell may belong to an emulator that has ended. Run eval "$(svc emulator env)" again in the folder of a running one.`;
+}
+
+export const getOrigin = (url: string | undefined): string | undefined =>
+  url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 
 /**
  * Creates the variables that point programs at an emulator (DECISIONS.md, L21). `svc emulator exec` sets them and `svc
