@@ -76,11 +76,11 @@ async function compare(): Promise<void> {
       computeRatios(busiest.bare, busiest.ours),
       "",
     );
-    reportFigure("memory of the command line meanwhile, MB", Math.max(...memory), "< 150");
+    reportFigure("memory of the command line meanwhile, MB", Math.max(...memory), "< 200");
 
     await writeLines(manyRows!, 10 * million, (i) => `${createAddress(i)}\n`);
     const bare = await startProgram([bareProgram, "server"], stops);
-    reportFigure("memory with 10,000,000, MB", (await mapping(manyRows!, bare.line)).peakMb, "< 150");
+    reportFigure("memory with 10,000,000, MB", (await mapping(manyRows!, bare.line)).peakMb, "< 200");
   } finally {
     for (const stop of stops) stop();
     await rm(folder, { recursive: true, force: true });

@@ -3,14 +3,13 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
-import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { createGunzip } from "node:zlib";
 import { splitAtLineEnds } from "../../../../../files/read-log.ts";
 import { openInput, requireFile } from "../../../../parse/body.ts";
 import type { Host } from "../../../../process/host.ts";
 import { InputError, InvalidUtf8Error, OtherFormatError } from "./format.ts";
 
-/** Larger pieces need fewer turns of the event loop but more memory, up to 150 MB. */
+/** Larger pieces need fewer turns of the event loop but more memory. */
 const maxPieceBytes = 64 * 1_024;
 
 export const readFileBytes = (path: string): AsyncIterable<Uint8Array> =>
@@ -29,7 +28,6 @@ const processFilePattern = /^\/(dev\/(stdin$|fd\/)|proc\/[^/]+\/fd\/)/;
 
 /** Opens the rows that a command line names. Throws UsageError if there is nothing to read. */
 export async function openInputSource(host: Host, name: string, flag: string): Promise<InputSource> {
-  limitYoungGeneration();
   if (name === "-") {
     const open = async function* () {
       yield* await openInput(host, name, flag);
@@ -40,25 +38,6 @@ export async function openInputSource(host: Host, name: string, flag: string): P
   const isRereadable = (await stat(path)).isFile() && !processFilePattern.test(path);
   return { path: isRereadable ? path : "-", name, open: () => readFileBytes(path) };
 }
-
-const youngGenerationBytes = 8 * 1_024 * 1_024;
-
-/**
- * Sizes V8's young generation for millions of short-lived rows. Must be called before any row is read. The default
- * begins so small that every collection copies data in flight, which takes a third of a job's time. It then grows until
- * a job takes more than 150 MB.
- */
-function limitYoungGeneration(): void {
-  setFlagsFromString("--semi-space-growth-factor=4");
-  // The young generation grows when many objects survive.
-  const heldArrays: number[][] = [];
-  for (let i = 0; i < 256 && getYoungGenerationSize() < youngGenerationBytes; i += 1)
-    heldArrays.push(new Array(2_048).fill(i));
-  setFlagsFromString("--semi-space-growth-factor=1");
-}
-
-const getYoungGenerationSize = (): number =>
-  getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? youngGenerationBytes;
 
 /** Computes the size and the SHA-256 of a stream while it is read. `getFingerprint` must be called once, at the end. */
 export function trackFingerprint(source: AsyncIterable<Uint8Array>) {
