@@ -7,14 +7,12 @@ import { onAbort } from "../../../base/concurrency.ts";
 import { isOneOf, toFields } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
-import { type Client, createClient } from "../../../client/client.ts";
+import type { Client } from "../../../client/client.ts";
 import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { CallOptions } from "../../../client/published.d.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
-import { findLocalEmulator, withControlClient } from "../../connection/emulator/emulator-access.ts";
-import { openDirectTransport } from "../../connection/http.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { explainError } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -68,11 +66,8 @@ export async function subscribe(
     // After a reset of the emulator, the ID can be that of another webhook.
     const current = isListed ? await list(removalOptions).catch(() => undefined) : undefined;
     if (current?.some(isOwn) === false) return;
-    const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, removalOptions);
-    await remove(client)
-      .catch(async (error: unknown) => {
-        if (!(error instanceof NetworkError && (await withMovedEmulator({ id, url }, context, remove)))) throw error;
-      })
+    await client
+      .call(deleteWebhook, { params: { webhook_id: id } }, removalOptions)
       .catch((error: unknown) => reportRemainingWebhook(id, error, context));
   });
   const webhooks = await list({ retries: 0 }).catch(() => []);
@@ -86,30 +81,6 @@ type ControlWebhook = ResultOf<typeof listControlWebhooks>[number];
 
 /** Only the timeout ends the request, because the signal of the command is aborted already. */
 const removalOptions = { signal: new AbortController().signal, retries: 0, timeoutMs: 700 };
-
-/** Performs the work if the emulator of this folder has restarted at another address and still has the webhook. */
-async function withMovedEmulator(
-  { id, url }: { readonly id: number; readonly url: string },
-  context: Context,
-  work: (client: Client) => Promise<unknown>,
-): Promise<boolean> {
-  const localEmulator = await findLocalEmulator(context.host).catch(() => undefined);
-  if (!localEmulator) return false;
-  const webhooks = await withControlClient(localEmulator.routerUrl, localEmulator.token, (client) =>
-    client.call(listControlWebhooks),
-  );
-  const { credentials } = await context.target("contracts");
-  const cluster = localEmulator.clusters.find(({ clientId }) => clientId === credentials.clientId);
-  if (!cluster || !webhooks.some((webhook) => webhook.id === id && webhook.url === url)) return false;
-  const baseUrls = { contracts: cluster.url };
-  const client = createClient({ baseUrls, credentials, transport: await openDirectTransport() });
-  try {
-    await work(client);
-  } finally {
-    await client.close();
-  }
-  return true;
-}
 
 function getId(response: ApiResponse): number {
   const { id } = toFields(response.value);
