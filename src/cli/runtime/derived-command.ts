@@ -28,7 +28,7 @@ import type { FailureKind } from "../process/failure.ts";
 import { describeEmptyResult } from "../process/service-message.ts";
 import { confirmName, confirmYes, withSpinner } from "../prompt/terminal.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
-import { buildFirstPageQuery, describePastEnd, fetchAllPages, findUnknownName, reportMoreRows } from "./paging.ts";
+import { buildFirstPageQuery, describePastEnd, fetchAllPages, reportMoreRows } from "./paging.ts";
 
 /** Builds the request of an operation from the input, sends it, and prints the response. */
 export async function runDerivedCommand(
@@ -146,10 +146,10 @@ export async function prepareRequest<Value = unknown>(
         await context.output.note(`${count} mapped to another cluster and ${have} been moved`);
       }
       const query = changedCall.args.query ?? {};
-      // An empty request would cause an irrelevant prompt.
-      const emptyReason = context.globals.quiet
-        ? undefined
-        : await explainEmptyList(spec, response.value, query, client);
+      const emptyReason =
+        spec.paging && isObject(response.value)
+          ? describePastEnd(spec.paging, spec.rows!, response.value, query)
+          : undefined;
       if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(formatOutcome(changedCall));
       } else await showResponse(spec, operation, response, input, context, emptyReason);
@@ -235,18 +235,6 @@ async function confirmCommand(spec: CommandSpec, { positionals, flags }: Command
   const action = names.length === 0 ? spec.summary : `${spec.summary} (${names.join(", ")})`;
   if (spec.confirm === "yes") return confirmYes(action, context);
   return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
-}
-
-async function explainEmptyList(
-  { paging, rows, service, method }: CommandSpec,
-  value: unknown,
-  query: NonNullable<CallArguments["query"]>,
-  client: Client,
-): Promise<string | undefined> {
-  const rowList = rows !== undefined && isObject(value) ? value[rows] : value;
-  if (!Array.isArray(rowList) || rowList.length > 0 || method !== "GET") return undefined;
-  const pastEndNote = paging && isObject(value) ? describePastEnd(paging, rows!, value, query) : undefined;
-  return pastEndNote ?? (service === "emulator" ? findUnknownName(query, client) : undefined);
 }
 
 const listFilters = ({ flags }: CommandSpec, flagValues: CommandInput["flags"]): string[] =>

@@ -1,6 +1,3 @@
-import { lookupTable } from "../../base/object.ts";
-import type { Client } from "../../client/client.ts";
-import { replaceMissing } from "../../client/errors.ts";
 import type { Paging } from "../../derive/command-spec.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../process/failure.ts";
@@ -59,43 +56,3 @@ const getRows = (part: Part, name: string): readonly unknown[] => {
   const rows = part[name];
   return Array.isArray(rows) ? rows : [];
 };
-
-interface NamedObject {
-  readonly list: string;
-  /** Fetches objects among which the object with this ID is, if it exists. */
-  readonly fetch: (client: Client, id: string) => Promise<readonly { readonly id: string | number }[]>;
-}
-
-const listedObjects = lookupTable<NamedObject>({
-  webhook: {
-    list: "svc webhooks list",
-    fetch: async (client) => client.call((await import("../../api/emulator/webhooks.ts")).listControlWebhooks),
-  },
-  contract: {
-    list: "svc emulator contracts",
-    async fetch(client, id) {
-      const { showContract } = await import("../../api/emulator/contracts.ts");
-      return client.call(showContract, { params: { id } }).then(() => [{ id }], replaceMissing([]));
-    },
-  },
-  cluster: {
-    list: "svc emulator clusters",
-    fetch: async (client) => client.call((await import("../../api/emulator/clusters.ts")).listControlClusters),
-  },
-  workspace: {
-    list: "svc emulator workspaces",
-    fetch: async (client) => client.call((await import("../../api/emulator/state.ts")).listWorkspaces),
-  },
-});
-
-/** Returns a message about the first object in the query that the emulator does not have. */
-export async function findUnknownName(query: Query, client: Client): Promise<string | undefined> {
-  for (const [name, value] of Object.entries(query)) {
-    const listing = listedObjects[name];
-    if (listing === undefined || value === undefined) continue;
-    const objects = await listing.fetch(client, String(value));
-    if (objects.some(({ id }) => String(id) === String(value))) continue;
-    return `${name[0]!.toUpperCase()}${name.slice(1)} ${value} not found. To list them: ${listing.list}`;
-  }
-  return undefined;
-}

@@ -29,25 +29,3 @@ it("an empty list names the flags that excluded all rows instead of suggesting a
   );
   assert.equal(two.stderr, "Nothing found with --service and --status\n");
 });
-
-it("an empty list reports an unknown object in a flag in every format", async (t) => {
-  const { svc, emulator } = await startCliEmulator(t, { clock: { mode: "manual" } });
-  await svc("webhooks create --title t --url http://127.0.0.1:9/hooks --only-for-activities CONTRACT_SIGNED");
-  await createDraftContract(emulator.api);
-  const lines = {
-    "webhooks deliveries --webhook 999": "Webhook 999 not found. To list them: svc webhooks list",
-    "emulator deliveries --webhook 999": "Webhook 999 not found. To list them: svc webhooks list",
-    "emulator deliveries --contract T-99": "Contract T-99 not found. To list them: svc emulator contracts",
-    "emulator emails --contract 99": "Contract 99 not found. To list them: svc emulator contracts",
-    "emulator invitations --cluster eu-9": "Cluster eu-9 not found. To list them: svc emulator clusters",
-    "emulator invitations --workspace 99": "Workspace 99 not found. To list them: svc emulator workspaces",
-    "webhooks deliveries --webhook 1": "Nothing found with --webhook",
-    "emulator deliveries --contract T-1": "Nothing found with --contract",
-  };
-  for (const [line, note] of Object.entries(lines)) {
-    const { exit, stdout, stderr } = await svc(line);
-    assert.deepEqual([exit, stdout, stderr], [0, "", `${note}\n`], line);
-  }
-  const json = await svc("emulator deliveries --webhook 999 --json=id");
-  assert.deepEqual([json.stdout, json.stderr], ["[]\n", `${lines["emulator deliveries --webhook 999"]}\n`]);
-});

@@ -25,7 +25,7 @@ import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { describeEmptyFilteredResult } from "../../process/service-message.ts";
-import { buildFirstPageQuery, fetchAllPages, findUnknownName, reportMoreRows } from "../../runtime/paging.ts";
+import { buildFirstPageQuery, fetchAllPages, reportMoreRows } from "../../runtime/paging.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
@@ -68,14 +68,12 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
   const first = await fetch(query);
   const page = flags.all === true ? await fetchAllPages(deliveryPaging, "items", first, query, fetch) : first;
   const filterNames = Object.keys(filters);
-  const isEmpty = page.items.length === 0;
   await context.output.show(page.items.map(toRow), {
     columns: withAttempts(listDeliveries.cli.columns),
     emptyMessage:
       filterNames.length > 0
         ? describeEmptyFilteredResult(filterNames)
         : "No deliveries. To send a test webhook: svc webhooks trigger",
-    emptyReason: isEmpty && !context.globals.quiet ? await findUnknownName(query, client) : undefined,
   });
   await reportMoreRows(deliveryPaging, "items", page, query, context);
 }
