@@ -11,16 +11,11 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { quoteShellWord } from "../../process/shell-words.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/programs.ts";
 
-/** Maximum number of processes of one store with a run file in the same folder. */
-const maxProcesses = 20;
-
 interface OpenOptions {
   /** Path of the ready file, which is written later. It must not be a file of the emulator. */
   readonly readyFile?: string | undefined;
   /** State file next to which the emulator writes its run file. Undefined for an emulator without one. */
   readonly runFileState?: string | undefined;
-  /** Called with another location of the run file if another process of the same store uses the first one. */
-  readonly onRunFileState?: ((state: string) => void) | undefined;
   /** Receives messages of the running emulator (default: warnings on standard error). */
   readonly log?: ((line: string) => void) | undefined;
 }
@@ -32,7 +27,7 @@ const maxCloseMs = 8_000;
 export async function openEmulator(
   options: EmulatorOptions,
   context: Context,
-  { readyFile, runFileState, onRunFileState = () => {}, log }: OpenOptions = {},
+  { readyFile, runFileState, log }: OpenOptions = {},
 ): Promise<Emulator> {
   const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
@@ -51,11 +46,11 @@ export async function openEmulator(
   const removeStateFolder = beside === undefined ? undefined : await makeStateFolder(beside);
   if (options.file !== undefined) context.shutdown.extendClose(maxCloseMs);
   try {
-    const emulatorOptions = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
-    const emulator =
-      options.store === undefined || runFileState === undefined
-        ? await startEmulator(emulatorOptions)
-        : await startStoreProcess(startEmulator, emulatorOptions, runFileState, onRunFileState);
+    const emulator = await startEmulator({
+      otel: host.env,
+      ...options,
+      log: log ?? ((line: string) => void output.warn(line)),
+    });
     context.onEnd(() =>
       emulator.close({ signal: context.forceSignal }).catch((error) => {
         throw toStateError(error);
@@ -74,24 +69,6 @@ export async function openEmulator(
     }
     if (isPortTaken) throw await createPortTakenError(options.port ?? 0, error, context);
     throw toStartError(error as Error, options);
-  }
-}
-
-async function startStoreProcess(
-  startEmulator: (options: EmulatorOptions) => Promise<Emulator>,
-  options: EmulatorOptions,
-  runFileState: string,
-  onRunFileState: (state: string) => void,
-): Promise<Emulator> {
-  for (let number = 1; ; number += 1) {
-    const state = number === 1 ? runFileState : `${runFileState}.${number}`;
-    const runFile = number === 1 ? options.runFile : await resolveRunFile(state);
-    try {
-      if (number > 1) onRunFileState(state);
-      return await startEmulator({ ...options, runFile });
-    } catch (error) {
-      if ((error as Error).name !== "StateLockedError" || number === maxProcesses) throw error;
-    }
   }
 }
 

@@ -102,7 +102,7 @@ export const emulatorStart = defineCommand({
     const file = options.ephemeral || inDatabase ? undefined : state;
     // A state in a database, or in memory without a terminal, has no path. Its run file is at the default path.
     const hasDefaultRunFile = (inDatabase || host.starter) && options.runFile === undefined;
-    let runFileState = file ?? (hasDefaultRunFile ? state : undefined);
+    const runFileState = file ?? (hasDefaultRunFile ? state : undefined);
     const runFile =
       file === undefined && runFileState !== undefined ? await resolveRunFile(runFileState) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
@@ -120,9 +120,6 @@ export const emulatorStart = defineCommand({
     const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
       readyFile: readyFile?.path,
       runFileState,
-      onRunFileState: (path) => {
-        runFileState = path;
-      },
       log: (line) => void (log ? log.logMessage("warn", line) : output.warn(addTimestamp(line, host))),
     });
     const ready = createReadyEvent(emulator, host);

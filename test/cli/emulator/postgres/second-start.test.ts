@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -12,23 +11,28 @@ import { startEmulatorCommand } from "../started.ts";
 describe("second svc emulator start of a store in one folder", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
 
-  it("creates its own run file for commands", async (t) => {
+  it("needs a run file of its own", async (t) => {
     const store = `--store ${server().url()}`;
     const env = { SVC_STORE_SCHEMA: server().freshSchema() };
     const { cwd, url } = await startEmulatorCommand(t, `emulator start --port 0 ${store}`, env);
+    const line = `emulator start --port 0 ${store} --json`;
+    const rejected = await runCli(line, { cwd, env });
+    const { error } = JSON.parse(rejected.stderr);
+    assert.deepEqual(
+      [rejected.exit, error.code, error.hint],
+      [1, "state_in_use", "To run a second process with the same store and folder, set SVC_RUN_FILE to another file."],
+    );
     const second = startCommand(
-      (argv, options) => runCli(argv, { cwd, env, ...options }),
-      [...`emulator start --port 0 ${store} --json`.split(" ")],
+      (argv, options) => runCli(argv, { cwd, env: { ...env, SVC_RUN_FILE: "second.run" }, ...options }),
+      line.split(" "),
     );
     addCleanup(t, () => second.stop());
     await second.saw('"following"');
-    const state = join(cwd, ".svc/emulator.json");
-    const urlAt = async (path: string) => JSON.parse(await readFile(path, "utf8")).router_url;
+    const urlAt = async (path: string) => JSON.parse(await readFile(join(cwd, path), "utf8")).router_url;
     const [{ router_url, leader }] = second.events() as [{ router_url: string; leader: string }];
-    assert.deepEqual([leader, await urlAt(`${state}.run`), await urlAt(`${state}.2.run`)], [url, url, router_url]);
-    assert.equal((await runCli(`emulator stop --file ${state}.2`, { cwd })).exit, 0);
-    await second.completion;
-    assert.equal(existsSync(`${state}.2.run`), false);
-    assert.equal((await runCli("emulator status", { cwd })).exit, 0);
+    assert.deepEqual(
+      [leader, await urlAt(".svc/emulator.json.run"), await urlAt("second.run")],
+      [url, url, router_url],
+    );
   });
 });
