@@ -74,31 +74,30 @@ interface Word {
   readonly pieces: StyledPiece[];
 }
 
+/** A line break would end a command that users paste, so the terminal wraps such a line. */
+const commandLine = /(?:^|:) *svc [a-z]/;
+
 /**
  * Wraps a line at this many columns, only between words. Continuation lines are indented below the text after a name,
- * or else slightly more than the line. A command continues after a backslash, so that users can paste it.
+ * or else slightly more than the line.
  */
 export function wrapLine(line: readonly StyledPiece[], columns: number): string {
   const text = line.map((piece) => piece.text).join("");
-  if (measureWidth(text) <= columns) return line.map(({ text, paint }) => paint(text)).join("");
-  const single = splitWords(line);
-  const command = single.findIndex((_, i) => /^$|:$/.test(getText(single[i - 1])) && getText(single[i]) === "svc");
-  const words = command < 0 ? single : joinQuotedWords(single, command);
+  if (measureWidth(text) <= columns || commandLine.test(text))
+    return line.map(({ text, paint }) => paint(text)).join("");
   const hanging = getHangingIndent(text, columns);
   let lines = "";
   let usedWidth = 0;
-  for (const [i, word] of words.entries()) {
-    const isTyped = command >= 0 && i > command;
-    const width = measureWidth(getText(word));
-    const limit = command >= 0 && i >= command ? columns - 2 : columns;
-    if (usedWidth > hanging.length && usedWidth + word.gap.length + width > limit) {
-      lines += `${isTyped ? " \\" : ""}\n${hanging}`;
+  for (const { gap, pieces } of splitWords(line)) {
+    const width = measureWidth(pieces.map(({ text }) => text).join(""));
+    if (usedWidth > hanging.length && usedWidth + gap.length + width > columns) {
+      lines += `\n${hanging}`;
       usedWidth = hanging.length + width;
     } else {
-      lines += word.gap;
-      usedWidth += word.gap.length + width;
+      lines += gap;
+      usedWidth += gap.length + width;
     }
-    lines += word.pieces.map(({ text, paint }) => paint(text)).join("");
+    lines += pieces.map(({ text, paint }) => paint(text)).join("");
   }
   return lines;
 }
@@ -114,20 +113,6 @@ function splitWords(line: readonly StyledPiece[]): Word[] {
   }
   return words;
 }
-
-/** Treats the words from this position on as shell words, because a break within quotes would be part of the word. */
-function joinQuotedWords(words: readonly Word[], from: number): Word[] {
-  const result = words.slice(0, from);
-  let isOpen = false;
-  for (const word of words.slice(from)) {
-    if (isOpen) result.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
-    else result.push(word);
-    if (getText(word).split("'").length % 2 === 0) isOpen = !isOpen;
-  }
-  return result;
-}
-
-const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
 
 /** The prefix of a continuation line is at most a third of the window. In a tree, it repeats the branches. */
 function getHangingIndent(text: string, columns: number): string {

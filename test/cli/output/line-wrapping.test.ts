@@ -18,12 +18,12 @@ describe("message in a narrow window", () => {
     });
   }
 
-  it("leaves a command pasteable", async (t) => {
+  it("leaves a command on one line, so that it can be pasted", async (t) => {
     const { svc } = await startCliEmulator(t);
     const { stderr } = await svc("contracts status T-404", { tty: true, columns: 20 });
     assert.equal(
       stderr,
-      ["error: Contract", "  T-404 not found", "  (HTTP 404)", "  try: svc \\", "    contracts list", ""].join("\n"),
+      ["error: Contract", "  T-404 not found", "  (HTTP 404)", "  try: svc contracts list", ""].join("\n"),
     );
   });
 
