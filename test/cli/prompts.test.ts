@@ -211,7 +211,7 @@ describe("user at a terminal", () => {
     assert.deepEqual([result.exit, again.waiting()], [0, []], result.stderr);
     assert.match(
       result.stderr,
-      /To run this without prompts:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set \\\n {4}'counter_party_details=\[/,
+      /To run this without prompts:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set 'counter_party_details=\[/,
     );
   });
 

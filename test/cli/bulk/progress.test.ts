@@ -54,7 +54,7 @@ describe("progress of a bulk job", () => {
     assert.deepEqual(lines.slice(1), [
       "mapped 100/400 · 25% · 100 rows/s · ETA 3s",
       "mapped 200/400 · 50% · 100 rows/s · ETA 2s",
-      "Stopping after the batch in flight; press Ctrl-C again to stop now\nJOB stopped. Resume it with: svc router jobs resume \\\n  JOB\n",
+      "Stopping after the batch in flight; press Ctrl-C again to stop now\nJOB stopped. Resume it with: svc router jobs resume JOB\n",
     ]);
   });
 
