@@ -41,12 +41,6 @@ describe("webhooks that svc webhooks why selects", () => {
       lines.map((line) => JSON.parse(line).webhook.id),
       [3, 2, 1],
     );
-    const [, second] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
-    const none = await svc(["webhooks", "why", second!.name]);
-    assert.deepEqual(
-      [none.exit, none.stderr.split("\n")[0]],
-      [5, `error: Workspace "${second!.name}" (2) has no webhooks.`],
-    );
   });
 
   it("counts all deliveries of a failing webhook that is one of many", async (t) => {
@@ -70,7 +64,7 @@ describe("webhooks that svc webhooks why selects", () => {
     const otherResult = await svc("webhooks why 7");
     assert.deepEqual(
       [otherResult.exit, otherResult.stderr],
-      [5, "error: Webhook 7 not found.\n  try: svc webhooks list\n"],
+      [5, 'error: Webhook "7" not found.\n  try: svc webhooks list\n'],
     );
     const padded = await svc("webhooks why 01");
     assert.deepEqual([padded.exit, padded.stderr.split("\n")[0]], [5, 'error: Webhook "01" not found.']);
@@ -83,26 +77,11 @@ describe("webhooks that svc webhooks why selects", () => {
     assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.stdout)], [1, true]);
   });
 
-  it("accepts a webhook title, or a prefix of a title or workspace name", async (t) => {
-    const { svc, emulator } = await startCliEmulator(t);
+  it("accepts a webhook title in any case", async (t) => {
+    const { svc } = await startCliEmulator(t);
     await svc(create("Node", deadUrl));
     await svc(create("Other", `${deadUrl}/2`));
-    const [{ name } = { name: "" }] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
-    const headings = async (argv: string[]) =>
-      [...(await svc(["webhooks", "why", ...argv])).stdout.matchAll(/^Webhook (\d+)/gm)].map(([, id]) => id);
-    assert.deepEqual(await headings(["node"]), ["1"]);
-    assert.deepEqual(await headings(["Oth"]), ["2"]);
-    const ofWorkspace = (await svc(["webhooks", "why", name.split(" ")[0]!])).stdout;
-    assert.deepEqual(ofWorkspace.match(/^\d \w+/gm), ["1 Node", "2 Other"]);
-    await svc(create("Nodding", `${deadUrl}/3`));
-    const either = await svc("webhooks why Nod");
-    assert.deepEqual([either.exit, either.stderr.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
-    await svc(create(name.split(" ")[0]!, `${deadUrl}/4`));
-    const result = await svc(["webhooks", "why", name.slice(0, 5)]);
-    const [title, workspace] = [name.split(" ")[0], `${name} (workspace 1)`];
-    assert.deepEqual(
-      [result.exit, result.stderr.split("\n")[0]],
-      [2, `error: "${name.slice(0, 5)}" is ambiguous: ${title}, ${workspace}`],
-    );
+    const { stdout } = await svc("webhooks why other");
+    assert.match(stdout, /^Webhook 2 {2}Other/);
   });
 });

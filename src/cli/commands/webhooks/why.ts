@@ -2,7 +2,6 @@ import { listActivities } from "../../../api/emulator/activities.ts";
 import { showClock } from "../../../api/emulator/clock.ts";
 import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listFaults } from "../../../api/emulator/faults.ts";
-import { listWorkspaces } from "../../../api/emulator/state.ts";
 import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
@@ -24,7 +23,7 @@ import { checkFields, listFields, type Output } from "../../output/output.ts";
 import { readWindowWidth, type StyledLine } from "../../output/styled.ts";
 import { fitTable } from "../../output/table.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
-import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { CommandFailedError } from "../../process/failure.ts";
 import {
   buildFindings,
   compareWorstFirst,
@@ -93,11 +92,16 @@ async function selectWebhooks(
     if (all.length > 0) return readHealth(all, client, output);
     throw new CommandFailedError("not-found", "no_webhook", "No webhooks found.", { next: ["webhooks", "listen"] });
   }
-  const namedWebhooks = await findNamedWebhooks(argument, all, client);
-  if (namedWebhooks) return readHealth(namedWebhooks, client, output);
-  const deletedReading = await readDeletedWebhook(Number(argument), client);
+  const namedWebhooks = findNamedWebhooks(argument, all);
+  if (namedWebhooks.length > 0) return readHealth(namedWebhooks, client, output);
+  const isId = /^[1-9]\d{0,14}$/.test(argument);
+  const deletedReading = isId ? await readDeletedWebhook(Number(argument), client) : undefined;
   if (deletedReading) return [deletedReading];
-  throw createMissingWebhookError(`Webhook ${argument} not found.`);
+  const nearest = findNearest(argument, [...all.map(({ title }) => title), ...all.map(({ workspace }) => workspace)]);
+  throw new CommandFailedError("not-found", "no_webhook", `Webhook "${argument}" not found.`, {
+    hint: nearest && `Did you mean ${nearest}?`,
+    next: ["webhooks", "list"],
+  });
 }
 
 async function printForUsers(reads: readonly WebhookReading[], all: boolean, client: Client, context: Context) {
@@ -172,64 +176,15 @@ async function showChecklist(service: string, context: Context): Promise<"failed
   return "failed";
 }
 
-const maxNamed = 5;
-
-/**
- * Finds the webhooks that an argument names by ID, URL, title or workspace. Returns undefined for an unknown number
- * that matches no title or workspace, because it can be the ID of a deleted webhook.
- */
-async function findNamedWebhooks(argument: string, all: readonly Webhook[], client: Client) {
-  const exact = all.filter(({ id, url }) => String(id) === argument || url === argument);
-  if (exact.length > 0) return exact;
-  const workspaces = await client.call(listWorkspaces);
-  const owners = filterByName(argument, workspaces, ({ name }) => name).concat(
-    workspaces.filter(({ id }) => String(id) === argument),
-  );
-  const titleMatches = filterByName(argument, all, ({ title }) => title);
-  const matches = all.filter(
-    (webhook) => titleMatches.includes(webhook) || owners.some(({ id }) => id === webhook.workspace_id),
-  );
-  const distinct = new Set(titleMatches.map(({ title }) => title)).size + new Set(owners.map(({ id }) => id)).size;
-  if (distinct > 1) {
-    const names = [
-      ...titleMatches.map(({ title }) => title),
-      ...owners.map(({ name, id }) => `${name} (workspace ${id})`),
-    ];
-    const rows = matches.map(({ id, title, status, url }) => `${id}  ${title}  ${status}  ${url}`);
-    throw new UsageError(`"${argument}" is ambiguous: ${cutShort([...new Set(names)], ", ")}`, {
-      hint: matches.length > 0 ? `Use an ID. There are: ${cutShort(rows, "; ")}` : "Use the full name.",
-    });
-  }
-  if (matches.length > 0) return matches;
-  const [owner] = owners;
-  if (owner && String(owner.id) !== argument) {
-    throw createMissingWebhookError(`Workspace "${owner.name}" (${owner.id}) has no webhooks.`);
-  }
-  if (/^[1-9]\d{0,14}$/.test(argument)) return undefined;
-  const names = [all.map(({ title }) => title), workspaces.map(({ name }) => name), all.map(({ url }) => url)];
-  throw createMissingWebhookError(`Webhook "${argument}" not found.`, findNearName(argument, names.flat()));
+/** Finds the webhooks that an argument names by ID or URL, or else by title or workspace. */
+function findNamedWebhooks(argument: string, all: readonly Webhook[]): readonly Webhook[] {
+  const isNamed = (...names: readonly (string | number)[]) =>
+    names.some((name) => String(name).toLowerCase() === argument.toLowerCase());
+  const exact = all.filter(({ id, url }) => isNamed(id, url));
+  return exact.length > 0
+    ? exact
+    : all.filter(({ title, workspace, workspace_id }) => isNamed(title, workspace, workspace_id));
 }
-
-const createMissingWebhookError = (message: string, hint?: string): CommandFailedError =>
-  new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
-
-function findNearName(argument: string, names: readonly string[]): string | undefined {
-  const lowerCaseName = argument.toLowerCase();
-  const within = [...new Set(names.filter((name) => name.toLowerCase().includes(lowerCaseName)))];
-  const nearestName = findNearest(argument, names);
-  const suggestions = within.length > 0 ? within : nearestName === undefined ? [] : [nearestName];
-  return suggestions.length === 0 ? undefined : `Did you mean ${cutShort(suggestions, " or ")}?`;
-}
-
-/** Finds webhooks with exactly that name, ignoring case, or else by the beginning of the name. */
-function filterByName<T>(argument: string, all: readonly T[], getName: (item: T) => string): readonly T[] {
-  const lowerCaseName = argument.toLowerCase();
-  const exact = all.filter((item) => getName(item).toLowerCase() === lowerCaseName);
-  return exact.length > 0 ? exact : all.filter((item) => getName(item).toLowerCase().startsWith(lowerCaseName));
-}
-
-const cutShort = (all: readonly string[], separator: string): string =>
-  `${all.slice(0, maxNamed).join(separator)}${all.length > maxNamed ? `${separator}${all.length - maxNamed} more` : ""}`;
 
 type Page = ResultOf<typeof listDeliveries>;
 
