@@ -2,7 +2,6 @@ import { activities } from "../../../api/activities.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import { advanceClock, showClock } from "../../../api/emulator/clock.ts";
 import { wait } from "../../../api/emulator/wait.ts";
-import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import { deliveryOutcomes } from "../../../api/webhook-retries.ts";
 import { isOneOf } from "../../../base/object.ts";
@@ -18,7 +17,6 @@ import { withSpinner } from "../../prompt/terminal.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type MatchedEvents = ResultOf<typeof wait>;
-type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
 /** Maximum duration of one long poll, because proxies and clients end silent requests. */
 const maxPollMs = 20_000;
@@ -71,9 +69,7 @@ const emulatorWaitFor = defineCommand({
     if (!matches.reached) {
       const isTimedOut = end !== undefined && Date.parse(matches.now) >= end;
       const waitText = isTimedOut ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
-      const [disabledWebhook] = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, matches);
-      const isUnreachable = end !== undefined && isWebhookFailureQuery(query);
-      throw createNotReachedError(query, matches, waitText, disabledWebhook, isUnreachable);
+      throw createNotReachedError(query, matches, waitText);
     }
     await output.show(matches.contract ?? (query.outcome ? matches.deliveries : matches.activities));
   },
@@ -109,26 +105,12 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
     const matches = await fetchMatches(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock).catch(rethrow);
     if (matches.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matches;
-    const isFailureAwaited = isWebhookFailureQuery(waiting.query);
-    if (isFailureAwaited && (await listDisabledWebhooks(waiting, matches).catch(rethrow)).length > 0) return matches;
     const isInReach = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isInReach ? due : new Date(end).toISOString() };
     const { to } = await client.call(advanceClock, { body }).catch(rethrow);
     movedTo = to;
   }
 }
-
-/** Lists disabled webhooks whose deliveries wait for an attempt, which will be skipped (DECISIONS.md, C18). */
-async function listDisabledWebhooks({ client }: WaitState, { deliveries }: MatchedEvents): Promise<readonly Webhook[]> {
-  const waiting = deliveries.filter(({ outcome }) => outcome === "waiting" || outcome === "retrying");
-  if (waiting.length === 0) return [];
-  const ids = new Set(waiting.map(({ webhook_id }) => webhook_id));
-  const all = await client.call(listControlWebhooks);
-  return all.filter(({ id, status }) => ids.has(id) && status !== "ACTIVE");
-}
-
-/** Only the last retry makes a delivery fail, and retries are skipped while the webhook is disabled. */
-const isWebhookFailureQuery = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;
 
 function parseQuery({ flags: options }: CommandInputOf<typeof flags>): Query {
   const { activity, outcome, contract, webhook, count } = options;
@@ -158,13 +140,7 @@ function describeQuery({ activity, outcome, contract_status, contract, count }: 
   return `${countText}${target}${contract === undefined ? "" : ` of ${contract}`}`;
 }
 
-function createNotReachedError(
-  query: Query,
-  matches: MatchedEvents,
-  waitText: string,
-  disabledWebhook: Webhook | undefined,
-  isUnreachable: boolean,
-): CommandFailedError {
+function createNotReachedError(query: Query, matches: MatchedEvents, waitText: string): CommandFailedError {
   const status =
     matches.contract &&
     `${matches.contract.composite_id} is ${matches.contract.contract_status}, not ${query.contract_status}`;
@@ -176,18 +152,12 @@ function createNotReachedError(
   ];
   const nearest = closest.length === 0 ? "" : `Seen: ${closest.slice(0, 5).join("; ")}.`;
   const message =
-    isUnreachable && disabledWebhook
-      ? `Cannot reach ${describeQuery(query)}: webhook ${disabledWebhook.id} is disabled (${disabledWebhook.status}).`
-      : status == null
-        ? `Timed out after ${waitText} waiting for ${describeQuery(query)} (virtual time: ${matches.now}).`
-        : `Timed out after ${waitText}: ${status}.`;
+    status == null
+      ? `Timed out after ${waitText} waiting for ${describeQuery(query)} (virtual time: ${matches.now}).`
+      : `Timed out after ${waitText}: ${status}.`;
   const isUnsent = matches.contract?.contract_status === "DRAFT";
   const unsentHint = isUnsent ? "Send the contract first, because the passing of time does not send it." : "";
-  // Attempts of a disabled webhook are skipped (DECISIONS.md, C18).
-  const alternative =
-    disabledWebhook &&
-    `Webhook ${disabledWebhook.id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${disabledWebhook.id}`;
-  const hint = [unsentHint, nearest, alternative].filter(Boolean).join(" ") || undefined;
+  const hint = [unsentHint, nearest].filter(Boolean).join(" ") || undefined;
   // Signatories of contracts sent before --auto-sign do not sign automatically.
   const isUnsigned = query.contract_status === "EXECUTED" && matches.contract?.contract_status === "SIGN";
   const id = matches.contract?.composite_id ?? "";
