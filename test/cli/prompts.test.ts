@@ -215,24 +215,6 @@ describe("user at a terminal", () => {
     );
   });
 
-  it("selects another template if the first template cannot be used", async (t) => {
-    const { svc } = await startCliEmulator(t);
-    const party = [
-      ["Who is the counterparty?", `${downKey}${enterKey}`],
-      ["First name", `Jo${enterKey}`],
-      ["Last name", enterKey],
-      ["E-mail", `jo@acme.example${enterKey}`],
-    ] as const;
-    const memo = `${downKey}${downKey}${downKey}${enterKey}`;
-    const ada = simulateUser(["Contract template id", memo], ...party, ["Another template", enterKey], ...party);
-    const { exit, stderr } = await svc("contracts create", ada);
-    assert.deepEqual([exit, ada.waiting()], [0, []], stderr);
-    assert.match(
-      stripVTControlCharacters(stderr),
-      /The service rejected the request: .*This template cannot be sent for signature/,
-    );
-  });
-
   it("receives no prompt if --data or --set contains all required input", async (t) => {
     const { svc, cwd } = await startCliEmulator(t);
     const body = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };

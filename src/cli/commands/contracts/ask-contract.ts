@@ -7,7 +7,6 @@ import type { Context } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { askChoice, askSeveral, askText, askYesNo, type PromptValidator } from "../../prompt/ask.ts";
-import { findChoices } from "../../prompt/missing-input.ts";
 import { withSpinner } from "../../prompt/terminal.ts";
 
 type Question = z.output<typeof Attribute>;
@@ -46,20 +45,13 @@ export async function promptForContract(input: ContractInput, context: Context):
 }
 
 /**
- * Prompts for input that the service requires only on rejection, because templates do not show it. The missing input is
- * a signatory of the own side, or another template if this one cannot be sent for signature. Returns the completed
- * input, or undefined if there is nothing to prompt for.
+ * Prompts for a signatory of the own side if the service requires one, because templates do not show it. Returns the
+ * completed input, or undefined if there is nothing to prompt for.
  */
-export async function askForRejectedFields(error: unknown, input: ContractInput, context: Context) {
+export async function askForSignatory(error: unknown, input: ContractInput, context: Context) {
   if (!(error instanceof ServiceError) || error.status !== 400) return undefined;
-  const { message, fields } = error.problem;
+  const { message } = error.problem;
   const assignments = input.flags.set ?? [];
-  if (fields.some((field) => field.startsWith("contract_template_id"))) {
-    await context.output.warn(`The service rejected the request: ${message}`);
-    const templateId = await askOtherTemplate(input.flags["contract-template-id"], context);
-    if (templateId === undefined) return undefined;
-    return promptForContract({ ...input, flags: { ...input.flags, "contract-template-id": templateId } }, context);
-  }
   if (!/creator/i.test(message) || assignments.some((assignment) => assignment.startsWith("signatories=")))
     return undefined;
   await context.output.warn(`The service requires more data: ${message}`);
@@ -86,13 +78,6 @@ function getCounterpartySignatories(assignments: readonly string[]): object[] {
   const name = `${first_name} ${last_name}`.trim();
   const counterparty_name = counterparty.organization_name ?? name;
   return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
-}
-
-async function askOtherTemplate(rejectedId: number | undefined, context: Context): Promise<number | undefined> {
-  const all = await findChoices("contract_template_id", undefined, context, "contracts create");
-  const otherChoices = all?.filter(({ value }) => value !== String(rejectedId)) ?? [];
-  if (otherChoices.length === 0) return undefined;
-  return Number(await askChoice("Another template:", otherChoices, context));
 }
 
 async function addAssignments(input: ContractInput, assignments: readonly string[], context: Context) {

@@ -72,7 +72,7 @@ export const contractsCreate = defineCommand({
       if (request === "dry-run") return undefined;
       if (flags.idempotent && (await showExisting(request, spec!, context))) return undefined;
       response = await request.send().catch(async (error: unknown) => {
-        const changedInput = await questions?.askForRejectedFields(error, input, context);
+        const changedInput = await questions?.askForSignatory(error, input, context);
         if (changedInput === undefined) throw addSafeRepeat(error);
         input = changedInput;
         return undefined;
