@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { activities } from "../../../api/activities.ts";
 import { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
@@ -7,23 +6,20 @@ import { type Attempt, filterScheduled, formatNextAttempt } from "../../../api/w
 import {
   computeNextAttempt,
   deliveryOutcomes,
-  describeRetrySchedule,
   failuresUntilDisabled,
   getRetryDelayMs,
   type RetrySchedule,
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
 import { describeDuration } from "../../../base/quantities.ts";
-import { ServiceError } from "../../../client/errors.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { UsageError } from "../../process/failure.ts";
 import { describeEmptyFilteredResult } from "../../process/service-message.ts";
 import { buildFirstPageQuery, fetchAllPages, reportMoreRows } from "../../runtime/paging.ts";
 
@@ -170,50 +166,28 @@ const webhooksSchedule = defineCommand({
   },
 });
 
-/** Returns the schedule of the running emulator's webhooks, or of the specification, and prints its source. */
+/** Returns the schedule of the running emulator's webhooks if all have the same one, or else that of the specification. */
 async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
   // The rule needs no emulator, so none is started.
-  if (context.globals.emulator) return specifiedRetrySchedule;
-  const webhooks = await listWebhooks(file, context).catch(async (error: unknown) => {
-    if (file !== undefined || error instanceof UsageError) throw error;
-    context.signal.throwIfAborted();
-    if (await isEmulatorSelected(error, context)) {
-      const problem =
-        error instanceof ServiceError ? `rejected the request (HTTP ${error.status})` : "could not be reached";
-      await context.output.warn(`The emulator ${problem}. The default schedule of the specification is shown.`);
-    }
-    return undefined;
-  });
-  if (!webhooks) return specifiedRetrySchedule;
-  const schedules = new Map(webhooks.map((webhook) => [webhook.retry_schedule.join(), webhook]));
-  const [first, ...otherSchedules] = schedules.values();
-  if (first && otherSchedules.length === 0) {
-    await context.output.note("This is the schedule of the webhooks of the running emulator.");
-    return first.retry_schedule;
-  }
-  const differing = [...schedules.values()].slice(0, maxNamedWebhooks);
-  const list = differing.map(
-    ({ id, retry_schedule: delays }) => `webhook ${id} after ${describeRetrySchedule(delays)}`,
-  );
-  await context.output.note(
-    `This is the schedule of the specification. The ${first ? `webhooks of the emulator have others: ${list.join(", ")}` : "emulator has no webhooks, which may have other schedules."}`,
-  );
-  return specifiedRetrySchedule;
+  const webhooks = context.globals.emulator ? [] : await listWebhooks(file, context);
+  const schedules = new Map(webhooks.map(({ retry_schedule }) => [retry_schedule.join(), retry_schedule]));
+  const [shared = specifiedRetrySchedule] = schedules.size === 1 ? schedules.values() : [];
+  const source = schedules.size === 1 ? "the webhooks of the running emulator" : "the specification";
+  await context.output.note(`This is the schedule of ${source}.`);
+  return shared;
 }
 
-/** Reports whether a failed request concerns a configured emulator, or one with a run file in this folder. */
-async function isEmulatorSelected(error: unknown, { host }: Context): Promise<boolean> {
-  if (!(error instanceof CommandFailedError)) return true;
-  if (error.code === "only_emulator") return false;
-  return error.code !== "no_emulator" || existsSync(await resolveRunFile(resolveStateFile(host, undefined)));
-}
-
-const maxNamedWebhooks = 5;
-
+/** Lists the webhooks of the emulator, or none if it cannot be reached, unless the user selected it by its file. */
 async function listWebhooks(file: string | undefined, context: Context): Promise<readonly Webhook[]> {
-  await requireEmulator(file, context);
-  const client = await context.client("emulator", { file });
-  return client.call(listControlWebhooks, {}, { retries: 0 });
+  try {
+    await requireEmulator(file, context);
+    const client = await context.client("emulator", { file });
+    return await client.call(listControlWebhooks, {}, { retries: 0 });
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (file !== undefined || error instanceof UsageError) throw error;
+    return [];
+  }
 }
 
 const formatDelay = (ms: number): string => (ms % 60_000 === 0 ? `${ms / 60_000} minutes` : describeDuration(ms));
