@@ -23,6 +23,8 @@ class ExactNumber {
   }
 }
 
+export const isExactNumber = (value: unknown): boolean => value instanceof ExactNumber;
+
 /** Most documents contain no such number, so no code copies or serializes them the slow way. */
 let hasExactNumbers = false;
 

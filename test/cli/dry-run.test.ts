@@ -73,6 +73,16 @@ async function runDry(t: TestContext, argv: string, files: Readonly<Record<strin
   return { people: result.stdout, program: JSON.parse(program.stdout) };
 }
 
+it("--dry-run prints numbers as they are sent", async (t) => {
+  const cwd = await createTestFolder(t);
+  const data = '{"external_metadata":{"id":"d","record_data":{"x":9007199254740993,"y":1.10}}}';
+  await writeFile(join(cwd, "body.json"), data);
+  const env = { SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b", SVC_BASE_URL: base };
+  const argv = "contracts external-metadata put T-1 --data body.json --dry-run";
+  const { stdout } = await runCli(argv, { cwd, env });
+  assert.ok(stdout.replace(/\s/g, "").endsWith(data), stdout);
+});
+
 describe("secret masking of --dry-run", () => {
   it("masks the device code in the path", async (t) => {
     const { people, program } = await runDry(t, `api POST /_emulator/device-grants/${secret}`);

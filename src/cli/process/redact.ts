@@ -1,5 +1,6 @@
 import { findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
-import { memoize } from "../../base/object.ts";
+import { isExactNumber } from "../../base/json.ts";
+import { isObject, memoize } from "../../base/object.ts";
 import type { HttpRequest } from "../../client/request.ts";
 import type { Host } from "./host.ts";
 
@@ -28,8 +29,8 @@ export const maskUrlSecrets = (url: string): string => redactUrl(url, { mask: se
 
 export function maskBodySecrets(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretField(name) ? secretMask : redactText(value, { mask: secretMask });
-  if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => maskBodySecrets(item, name));
+  if (!isObject(value) || isExactNumber(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskBodySecrets(inner, key)]));
 }
 
