@@ -97,6 +97,11 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
     "a: &a [x, x, x, x]\nsteps: *b",
     "2:8: The file is not YAML: Unresolved alias (the anchor must be set before the alias): b.",
   ],
+  ["steps: &a\n  - { for each: { n: [1] }, steps: *a }", "2:36: The file is not YAML: The alias a contains itself."],
+  [
+    "steps: [{ call: contracts.list, query: { limit: -9007199254740993 } }]",
+    "1:49: -9007199254740993 is inexact as a number. Numbers are exact in the command line of a step with svc.",
+  ],
 ];
 
 describe("svc run with invalid files", () => {
@@ -187,6 +192,13 @@ steps:
         `error: other.yaml:1:8: steps must be a list with at least one step.\n  - third.yaml:1:8: steps must be a list with at least one step.\n${hint}`,
       ],
     );
+  });
+
+  it("rejects a file in another encoding, which --update would damage", async (t) => {
+    const cwd = await createTestFolder(t);
+    await writeFile(join(cwd, "story.yaml"), "# caf\xe9\nsteps: [{ advance: next }]\n", "latin1");
+    const { exit, stderr } = await runCli("run story.yaml", { cwd });
+    assert.deepEqual([exit, stderr], [2, "error: <file>: story.yaml is not encoded as UTF-8\n  See svc run --help.\n"]);
   });
 
   it("names an unreadable file or seed", async (t) => {

@@ -37,6 +37,20 @@ steps:
     assert.match(stdout, /exit 1: 1 {2}1 {2}http:\/\/127\.0\.0\.1:9\/h {2}The receiver refused the connection\. /);
   });
 
+  it("merges anchored maps with <<", async (t) => {
+    const { exit, stdout } = await runStory(
+      t,
+      `
+steps:
+  - { call: contracts.create, body: &contract ${contract} }
+  - call: contracts.create
+    body: { <<: *contract, contract_name: Merged }
+    expect: { json: { contract_name: Merged } }
+`,
+    );
+    assert.equal(exit, 0, stdout);
+  });
+
   it("prints a line for each step", async (t) => {
     const { exit, stdout, stderr } = await runStory(
       t,

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { stat } from "node:fs/promises";
 import {
   type Alias,
@@ -65,19 +66,35 @@ export function parseScenario(
   const createError = (position: FilePosition, sentence: string) =>
     new InvalidScenarioError([{ ...position, sentence }]);
   if (text.length > maxScenarioCharacters) throw createError(toPosition(0), "The file is too long for a scenario.");
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
   // A byte order mark has no column.
   if (text.startsWith("\ufeff")) lines.lineStarts[0] = 1;
   const [syntaxIssue = document.warnings[0]] = document.errors;
   if (syntaxIssue) throw createError(toPosition(syntaxIssue.pos[0]), toSyntaxSentence(syntaxIssue));
+  let alias: Alias | undefined;
+  visit(document, {
+    Alias(_, node, path) {
+      const target = node.resolve(document);
+      if (target === undefined) alias ??= node;
+      else if (path.includes(target))
+        throw createError(
+          toPosition(node.range![0]),
+          `The file is not YAML: The alias ${node.source} contains itself.`,
+        );
+    },
+    Scalar(_, { value, source = "", range }) {
+      if (/^[-+]?\d+$/.test(source) && typeof value === "number" && !Number.isSafeInteger(value))
+        throw createError(
+          toPosition(range![0]),
+          `${source} is inexact as a number. Numbers are exact in the command line of a step with svc.`,
+        );
+    },
+  });
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    const aliases: Alias[] = [];
-    visit(document, { Alias: (_, alias) => void aliases.push(alias) });
-    const unresolvedAlias = aliases.find((alias) => alias.resolve(document) === undefined);
-    throw createError(toPosition(unresolvedAlias?.range?.[0] ?? 0), toSyntaxSentence(error as Error));
+    throw createError(toPosition(alias?.range?.[0] ?? 0), toSyntaxSentence(error as Error));
   }
   const locate: LocateInFile = (path, key) => {
     for (let length = path.length; length >= 0; length -= 1) {
@@ -158,7 +175,10 @@ export async function loadScenarios(
   const scenarios: ParsedScenario[] = [];
   const problems: ScenarioProblem[] = [];
   for (const file of files) {
-    const text = (await readRegularFile(host, file)).toString("utf8");
+    const bytes = await readRegularFile(host, file);
+    // --update replaces the file, so all its bytes must be known.
+    if (!isUtf8(bytes)) throw new UsageError(`<file>: ${file} is not encoded as UTF-8`);
+    const text = bytes.toString("utf8");
     if (text.trim() === "") throw new UsageError(`<file>: ${file} is empty`);
     const lines: CommandLine[] = [];
     const fileProblems: ScenarioProblem[] = [];
