@@ -1,9 +1,11 @@
 import { stat } from "node:fs/promises";
 import { createIntegerFlag, createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { checkOutputFile } from "../output/file.ts";
+import { checkOutputFile, removeEarlierReport } from "../output/file.ts";
 import { isSeedFile, readSeedDocument } from "../parse/body.ts";
+import { isSwitchedOn } from "../process/environment.ts";
 import { UsageError } from "../process/failure.ts";
+import { inputVariable, waitForInputEnd } from "../process/host.ts";
 import { confirmYes } from "../prompt/terminal.ts";
 import { recordStory } from "./run/record.ts";
 import { runFiles, watchFiles } from "./run/runner.ts";
@@ -46,7 +48,6 @@ const run = defineCommand({
       return undefined;
     }
     const files = positionals.file ?? [];
-    if (flags.record === "-") throw new UsageError("--record must be a file, got '-'");
     if (flags.record !== undefined) {
       if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
       const path = await checkOutputFile(host, flags.record, "--record");
@@ -63,10 +64,15 @@ const run = defineCommand({
     }
     if (files.length === 0) throw new UsageError("<file> is required: the path of a scenario");
     const inputs = [...files];
+    const reports: string[] = [];
     for (const name of ["report", "html"] as const) {
       const path = flags[name];
       if (path !== undefined)
-        await checkOutputFile(host, path, `--${name}`, { inputs, isOurs: reportBeginnings[name] });
+        reports.push(await checkOutputFile(host, path, `--${name}`, { inputs, isOurs: reportBeginnings[name] }));
+    }
+    await Promise.all(reports.map(removeEarlierReport));
+    if (isSwitchedOn(host.env[inputVariable])) {
+      void waitForInputEnd(host, context.onEnd).then(() => context.shutdown.interrupt("SIGTERM"));
     }
     const settings = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
     if (flags.watch) return watchFiles(files, settings, context);

@@ -1,5 +1,5 @@
 import { constants, createWriteStream, fstat, type Stats } from "node:fs";
-import { access, open, stat } from "node:fs/promises";
+import { access, open, rm, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
@@ -35,6 +35,8 @@ export interface ProtectedFiles {
  * cannot be stored, so the file is checked before it.
  */
 export async function checkOutputFile(host: Host, path: string, flag: string, protectedFiles: ProtectedFiles = {}) {
+  if (path === "") throw new UsageError(`${flag} must not be empty`);
+  if (path === "-") throw new UsageError(`${flag} must be a file, got "-"`);
   const absolute = resolve(host.cwd, path);
   const stats = await findStats(absolute);
   if (stats?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
@@ -46,6 +48,11 @@ export async function checkOutputFile(host: Host, path: string, flag: string, pr
   );
   if (stats?.isFile()) await rejectDataLoss(host, path, flag, protectedFiles);
   return absolute;
+}
+
+/** Removes the report of an earlier run, because after an interrupted run it would seem to be the report of that one. */
+export async function removeEarlierReport(absolute: string): Promise<void> {
+  if ((await findStats(absolute))?.isFile()) await rm(await resolveRealPath(absolute));
 }
 
 async function rejectDataLoss(host: Host, path: string, flag: string, { inputs = [], isOurs }: ProtectedFiles) {

@@ -60,6 +60,7 @@ async function* readPieces(absolute: string, path: string, flag: string): AsyncG
 
 /** Returns the absolute path. Throws a UsageError that names the flag for a folder or an unreadable file. */
 export async function requireFile(host: Host, path: string, flag: string): Promise<string> {
+  if (path === "") throw new UsageError(`${flag} must not be empty`);
   const absolute = resolve(host.cwd, path);
   const stats = await stat(absolute).catch((cause) => throwUnreadable(path, flag, cause));
   if (stats.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);

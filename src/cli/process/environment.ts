@@ -35,7 +35,7 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
   ["SVC_RATE_LIMIT", "Contract API requests per second for each workspace of an emulator (default: 0, no limit)"],
   ["SVC_TRUSTED_PROXIES", "Addresses and CIDR ranges whose X-Forwarded-* headers an emulator trusts: 10.0.0.0/8,::1"],
   ["SVC_WEBHOOK_TIMEOUT", "Maximum wait of an emulator for the response to a delivery (default: 60s)"],
-  ["SVC_UNTIL_STDIN_ENDS", "1: svc emulator start stops when its standard input ends"],
+  ["SVC_UNTIL_STDIN_ENDS", "1: svc emulator start and svc run stop when their standard input ends"],
   ["SVC_PROFILE", "Profile to use"],
   ["SVC_CONFIG_DIR", "Folder of profiles and tokens (default: ~/.config/svc)"],
   ["SVC_STATE_DIR", "Folder of bulk jobs and their logs (default: ~/.local/state/svc)"],

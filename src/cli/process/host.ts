@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { finished } from "node:stream/promises";
 import type { WallClock } from "../../base/clock.ts";
 import { waitForNextTurn } from "../../base/timing.ts";
 
@@ -13,6 +14,9 @@ export interface ParentProcess {
 
 /** Variable that marks a process that `svc` waits for. Its value is the parent's PID. */
 export const parentPidVariable = "SVC_STARTED_BY";
+
+/** Variable of a parent program that has the other end of the pipe, so that the process does not outlive the parent. */
+export const inputVariable = "SVC_UNTIL_STDIN_ENDS";
 
 /** Signals that end a run. They come from Ctrl-C, a supervisor, or a closed terminal. */
 export type SignalName = "SIGINT" | "SIGTERM" | "SIGHUP";
@@ -69,3 +73,9 @@ export const waitForFlush = (stream: OutputStream): Promise<void> =>
     if (stream.destroyed || stream.writableEnded) return resolve();
     stream.write("", () => resolve());
   });
+
+/** Discards the input, until the end of the run. A terminal ends with Ctrl-D. */
+export async function waitForInputEnd({ stdin }: Host, onEnd: (close: () => Promise<void>) => void): Promise<void> {
+  onEnd(async () => void stdin.pause());
+  await finished(stdin.resume(), { writable: false }).catch(() => {});
+}

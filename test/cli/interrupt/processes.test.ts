@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { open, readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { describe, it, type TestContext } from "node:test";
@@ -192,5 +193,34 @@ describe("svc process on Ctrl-C", () => {
     await requestReceived;
     await assertEndsInTime(run, { within: graceMs });
     assert.match(run.stderr(), /Resume it with: svc router jobs resume job_/);
+  });
+
+  it("ends the processes of svc run --jobs if it is killed", async (t) => {
+    const cwd = await createTestFolder(t);
+    const receiver = await startReceiver(t);
+    const ended: Promise<unknown>[] = [];
+    const started = new Promise<void>((resolve) => {
+      const sockets = new Set<Socket>();
+      receiver.respond((_, response) => {
+        const socket = response.socket!;
+        if (!sockets.has(socket)) ended.push(once(sockets.add(socket) && socket, "close"));
+        if (ended.length === 2) resolve();
+        response.end();
+      });
+    });
+    const numbers = JSON.stringify(Array.from({ length: 40 }, (_, i) => i));
+    const story = `steps:
+  - { receiver: app, url: "${receiver.url}", subscribe: [CONTRACT_CREATED] }
+  - for each: { a: ${numbers} }
+    steps:
+      - for each: { b: ${numbers} }
+        steps: [{ svc: webhooks trigger CONTRACT_CREATED }]
+`;
+    for (const file of ["a.yaml", "b.yaml"]) await writeFile(join(cwd, file), story);
+    const run = await startSvcProcess(t, ["run", "a.yaml", "b.yaml", "--jobs", "2"], { cwd });
+    await started;
+    run.child.kill("SIGKILL");
+    await Promise.all(ended);
+    assert.ok(receiver.received.length < 2 * 40 * 40, `${receiver.received.length} webhooks`);
   });
 });

@@ -183,6 +183,16 @@ steps:
     assert.equal((await readFile(join(cwd, "junit.xml"), "utf8")).match(/<failure /g)?.length, 1);
   });
 
+  it("removes the reports of an earlier run first, so that they do not outlive an interrupted one", async (t) => {
+    const flags = ["--report", "junit.xml", "--html", "page.html"];
+    const { exit, readFile } = await runStory(t, "steps: []", flags, {
+      "junit.xml": "<?xml version='1.0'?>",
+      "page.html": "<!doctype html>",
+    });
+    assert.equal(exit, 2);
+    for (const name of ["junit.xml", "page.html"]) await assert.rejects(readFile(name), { code: "ENOENT" });
+  });
+
   it("replaces only existing reports", async (t) => {
     for (const flag of ["--report", "--html"]) {
       const story = "steps: [{ advance: PT1H }]\n";

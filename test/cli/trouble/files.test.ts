@@ -171,6 +171,7 @@ describe("input file of a command line", () => {
   const cases: [string, string, RegExp, (input: FileInput) => boolean][] = [
     ["is missing", "none.json", /no such file|cannot read/, () => true],
     ["is a folder", "folder", /is a folder, not a file/, (input) => !canBeFolder(input)],
+    ["has no name", "", /must not be empty/, (input) => !canBeFolder(input)],
     ["cannot be read", "loop.json", /cannot read|ELOOP/, () => true],
     [
       "is empty",
@@ -209,13 +210,17 @@ describe("input file of a command line", () => {
 describe("output file of a command line", () => {
   const cases: [string, string, RegExp][] = [
     ["is a folder", "folder", /is a folder, not a file/],
+    ["has no name", "", /must not be empty/],
+    ["is standard output", "-", /must be a file, got "-"/],
     ["is in a missing folder", "none/file.json", /cannot write .*it does not exist/],
     ["is below a file", "rows.txt/file.json", /cannot write .*a part of its path is not a folder/],
   ];
   for (const [label, file, message] of cases) {
     it(`is rejected with exit 2 before anything is sent if it ${label}`, async (t) => {
       // --save creates a missing folder.
-      const concerned = writtenInputs.filter(({ name }) => name !== "--save" || label === "is below a file");
+      const concerned = writtenInputs.filter(
+        ({ name }) => (name !== "--save" || label === "is below a file") && !(file === "-" && name === "--output"),
+      );
       const failures = await findFailingCases(concerned, formatName, (input) =>
         checkFileInput(t, input, file, message),
       );

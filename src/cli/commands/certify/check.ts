@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { findNearest, pluralize } from "../../../base/text.ts";
-import { checkOutputFile, writeOutput } from "../../output/file.ts";
+import { checkOutputFile, removeEarlierReport, writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
@@ -55,7 +55,8 @@ export async function createReportWriter(
   host: Host,
 ): Promise<(xml: string) => Promise<void>> {
   if (path === undefined) return async () => {};
-  await checkOutputFile(host, path, "--report", { isOurs: (text) => text === "" || text.startsWith("<?xml") });
+  const isOurs = (text: string) => text === "" || text.startsWith("<?xml");
+  await removeEarlierReport(await checkOutputFile(host, path, "--report", { isOurs }));
   return (xml) => writeOutput(host, path, [Buffer.from(xml)]);
 }
 

@@ -1,4 +1,3 @@
-import { finished } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
@@ -20,7 +19,7 @@ import { defaultColumns } from "../../output/styled.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { isSwitchedOn } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
-import type { Host } from "../../process/host.ts";
+import { type Host, inputVariable, waitForInputEnd } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
 import { isStateless, readEmulatorOptions, resolveStore } from "./options.ts";
 import {
@@ -85,7 +84,7 @@ export const emulatorStart = defineCommand({
     // programs, and garbage would use most of its memory. A smaller limit would save ten megabytes and add a fifth to
     // the CPU time of a million rows.
     setFlagsFromString("--heap-growing-percent=100");
-    const inputEnded = stopsAtStdinEnd ? waitForInputEnd(context) : neverSettled;
+    const inputEnded = stopsAtStdinEnd ? waitForInputEnd(host, context.onEnd) : neverSettled;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
     const ownOptions = {
@@ -174,15 +173,6 @@ const addTimestamp = (line: string, { stderr, wall }: Host): string =>
 const isShownEvent = (event: EmulatorEvent): boolean =>
   event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
 
-/** Variable of a parent program that has the other end of the pipe, so that no emulator outlives the parent. */
-const inputVariable = "SVC_UNTIL_STDIN_ENDS";
-
 const neverSettled = new Promise<void>(() => {});
-
-/** Discards the input. A terminal ends with Ctrl-D. */
-async function waitForInputEnd({ host: { stdin }, onEnd }: Context): Promise<void> {
-  onEnd(async () => void stdin.pause());
-  await finished(stdin.resume(), { writable: false }).catch(() => {});
-}
 
 export const commands: readonly Command[] = [emulatorStart];

@@ -9,6 +9,7 @@ import type { Context } from "../../command.ts";
 import { annotateAt, shouldAnnotate } from "../../output/ci.ts";
 import { writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
+import { inputVariable } from "../../process/host.ts";
 import { withScenarioEnvironment } from "./environment.ts";
 import {
   formatHtmlReport,
@@ -202,8 +203,8 @@ function startWorker(files: readonly string[], isUpdate: boolean, { host, global
   const paths = files.map((file) => (file.startsWith("-") ? `./${file}` : file));
   const child = spawn(program, [...first, "run", ...paths, ...flags, ...(globals.quiet ? ["--quiet"] : [])], {
     cwd: host.cwd,
-    env: { ...host.env } as NodeJS.ProcessEnv,
-    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...host.env, [inputVariable]: "1" } as NodeJS.ProcessEnv,
+    stdio: "pipe",
   });
   let notes = "";
   const addNote = (text: string) => {
