@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { chmod, cp, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -197,6 +197,16 @@ describe("foreign folder with a run file", () => {
     const message = `No emulator is running with the state ${join(cwd, ".svc/emulator.json")}: the run file is ignored, because it has the address of another machine.`;
     const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${path}.`;
     assert.deepEqual([exit, stderr], [5, `error: ${message}\n  ${hint}\n`]);
+    const status = await runCli("emulator status", { cwd });
+    assert.deepEqual(status, { exit: 5, stdout: "not running\n", stderr: `warning: ${message}\n` });
+  });
+
+  it("reports an unreadable .svc folder", async (t) => {
+    const cwd = await createTestFolder(t);
+    await symlink(".svc", join(cwd, ".svc"));
+    const status = await runCli("emulator status", { cwd });
+    assert.deepEqual([status.exit, status.stdout], [5, "not running\n"]);
+    assert.match(status.stderr, /the run file is ignored, because it cannot be read: .* \(ELOOP\)\.\n$/);
   });
 });
 

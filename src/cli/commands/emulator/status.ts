@@ -41,8 +41,9 @@ const emulatorStatus = defineCommand({
       });
       return undefined;
     } catch (error) {
-      const isNotRunning = error instanceof CommandFailedError && error.code === "no_emulator";
-      if (!isNotRunning && !isGone(error)) throw error;
+      const code = error instanceof CommandFailedError ? error.code : undefined;
+      if (code === "run_file_ignored") await output.warn(`warning: ${(error as Error).message}`);
+      else if (code !== "no_emulator" && !isGone(error)) throw error;
       await output.showOrPrint({ running: false }, "not running");
       const hint = findStaleVariablesHint(error, context);
       if (hint !== undefined) await output.note(hint);

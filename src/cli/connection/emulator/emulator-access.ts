@@ -174,7 +174,7 @@ export function createNoEmulatorError(
   if (content.status === "distrusted") {
     const message = `No emulator is running with the state ${state}: the run file is ignored, because ${content.reason}.`;
     const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${content.path}.`;
-    return new CommandFailedError("not-found", "no_emulator", message, { hint });
+    return new CommandFailedError("not-found", "run_file_ignored", message, { hint });
   }
   const place = hasFileFlag
     ? "Use --file with the state of a running emulator"

@@ -2,6 +2,7 @@ import { type Stats, statSync } from "node:fs";
 import { lstat, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { memoize, toFields, tryParseJson } from "../../../base/object.ts";
+import { formatFsError, isFsError } from "../../../files/disk.ts";
 import {
   excludeFromGit,
   gitignoreFile,
@@ -54,10 +55,16 @@ export type StateRunFile = RunFileContent & { readonly path: string };
  * because the file can be part of a clone or be a copy (DECISIONS.md, E21). `isSameEmulator` checks the address.
  */
 async function inspectRunFile(path: string, foreignFolder?: string): Promise<RunFileContent> {
-  const stats = await lstat(path).catch(() => undefined);
-  if (!stats) return { status: "missing" };
-  if (!stats.isFile()) return { status: "distrusted", reason: "it is not a regular file" };
-  const running = await parseRunFile(path);
+  let stats: Stats;
+  let running: RunningEmulator | undefined;
+  try {
+    stats = await lstat(path);
+    if (!stats.isFile()) return { status: "distrusted", reason: "it is not a regular file" };
+    running = parseRunFile(await readFile(path, "utf8"));
+  } catch (error) {
+    if (!isFsError(error) || (error as NodeJS.ErrnoException).code === "ENOENT") return { status: "missing" };
+    return { status: "distrusted", reason: `it cannot be read: ${formatFsError(error)}` };
+  }
   if (!running) return { status: "missing" };
   const holder = await readLock(path).catch(() => undefined);
   const reason = (await findDistrustReason(path, stats, running)) ?? (await findCopyReason(path, holder));
@@ -105,10 +112,9 @@ export async function readRunFileOf(state: string, file: string | undefined): Pr
   return content.status === "running" ? content.running : undefined;
 }
 
-async function parseRunFile(path: string): Promise<RunningEmulator | undefined> {
-  // A file that is being written is incomplete.
-  const content = tryParseJson(await readFile(path, "utf8").catch(() => ""));
-  const { router_url: routerUrl, token, pid, instance_id: instanceId, in_memory } = toFields(content);
+/** Returns undefined for a file that is being written, and therefore incomplete. */
+function parseRunFile(text: string): RunningEmulator | undefined {
+  const { router_url: routerUrl, token, pid, instance_id: instanceId, in_memory } = toFields(tryParseJson(text));
   return typeof routerUrl === "string" && typeof token === "string"
     ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId), isInMemory: in_memory === true }
     : undefined;
