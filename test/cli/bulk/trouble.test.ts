@@ -315,7 +315,7 @@ describe("bulk job with batches too large for the service", () => {
     ]);
   });
 
-  it("splits a batch if the service rejects some of its rows by their positions", async (t) => {
+  it("sends a batch again without the rows that the service rejects by their positions", async (t) => {
     const rejectItems = (items: readonly string[], rejected: (item: string) => boolean) => {
       const detail = items.flatMap((item, i) =>
         rejected(item) ? [{ loc: ["body", "client_ids", i], msg: "bad", type: "x" }] : [],
@@ -323,17 +323,18 @@ describe("bulk job with batches too large for the service", () => {
       return detail.length > 0 ? { status: 422, body: { detail } } : undefined;
     };
     for (const [rejected, failed, requests] of [
-      [(item: string) => item === "c2", ["c2"], 6],
+      [(item: string) => item === "c2", ["c2"], 3],
       [(item: string) => item > "c3", ["c4", "c5", "c6", "c7"], 2],
+      [(item: string) => Number(item[1]) % 2 === 1, ["c1", "c3", "c5", "c7"], 4],
     ] as const) {
       const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(8), ({ body }) =>
         rejectItems(body.client_ids as string[], rejected),
       );
       assert.equal((await svc(four)).exit, 3);
-      const results = await svc("router jobs results --last --json=input,status");
+      const results = await svc("router jobs results --last --json=input,status,message");
       assert.deepEqual(
         JSON.parse(results.stdout),
-        failed.map((input) => ({ input, status: "failed" })),
+        failed.map((input) => ({ input, status: "failed", message: "bad" })),
       );
       assert.equal(listRequests().length, requests);
     }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { runConcurrently } from "../../../../base/concurrency.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { CheckedCall } from "../../../../client/checked-call.ts";
@@ -202,11 +203,17 @@ interface SendResult {
 
 const createResult = (moved: number | null): SendResult => ({ moved, failures: new Map() });
 
-function createRejection(error: ServiceError, from: number, to: number): SendResult {
-  const { code = `http_${error.status}`, message } = error.problem;
+/** Rejects the rows that the error names by their positions, or all of these rows if it names none. */
+function createRejection(error: ServiceError, from: number, count: number): SendResult & { readonly isPart: boolean } {
+  const { code = `http_${error.status}`, message, fields } = error.problem;
   const failures = new Map<number, RowFailure>();
-  for (let position = from; position < to; position += 1) failures.set(position, { code, message });
-  return { moved: 0, failures, error };
+  for (const field of fields) {
+    const [, position, fieldMessage] = /^[\w.]+\.(\d+): (.*)$/s.exec(field) ?? [];
+    if (Number(position) < count) failures.set(from + Number(position), { code, message: fieldMessage! });
+  }
+  const isPart = failures.size > 0 && failures.size < count;
+  if (failures.size === 0) for (let i = 0; i < count; i += 1) failures.set(from + i, { code, message });
+  return { moved: 0, failures, error, isPart };
 }
 
 /**
@@ -271,11 +278,11 @@ async function createSender({ record, work, job }: JobRun, progress: JobProgress
         return createResult(await call(request, values.length));
       } catch (error) {
         if (!isRowError(error)) throw error;
-        const isTooLarge = error.status === 413;
-        const rejectedItems = error.problem.fields.filter((field) => /^[\w.]+\.\d+: /.test(field)).length;
-        const hasOtherItems = rejectedItems > 0 && rejectedItems < values.length;
-        if (!isDivisible || !(isTooLarge || hasOtherItems)) return createRejection(error, from, from + values.length);
-        if (isTooLarge) tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
+        if (!isDivisible || error.status !== 413) {
+          const rejection = createRejection(error, from, values.length);
+          return rejection.isPart ? sendOthers(rejection, from, values, key) : rejection;
+        }
+        tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
       }
     }
     const half = Math.ceil(values.length / 2);
@@ -286,6 +293,16 @@ async function createSender({ record, work, job }: JobRun, progress: JobProgress
       failures: new Map([...first.failures, ...second.failures]),
       error: first.error ?? second.error,
     };
+  }
+
+  async function sendOthers({ failures, error }: SendResult, from: number, values: readonly string[], key: string) {
+    const positions = [...values.keys()].filter((i) => !failures.has(from + i));
+    const others = positions.map((i) => values[i]!);
+    // The service decides which rows these are, so their key depends on them.
+    const digest = createHash("sha256").update(others.join("\n")).digest("hex");
+    const { moved, failures: otherFailures } = await sendFrom(0, others, `${key}.${digest.slice(0, 16)}`);
+    for (const [i, failure] of otherFailures) failures.set(from + positions[i]!, failure);
+    return { moved, failures, error };
   }
 
   // A batch and its halves always contain the same rows of a job, so the key identifies the request.
