@@ -154,7 +154,7 @@ function createFolderContext(context: Context, output: Output): Context {
   const quiet = { ...output, note: async () => {} };
   const target: Context["target"] = (service) =>
     service === "emulator"
-      ? resolveControlTarget(globals, host, undefined, quiet, true)
+      ? resolveControlTarget(globals, host, undefined, quiet, { isOwn: true })
       : resolveServiceTarget(globals, host, quiet);
   return {
     ...context,

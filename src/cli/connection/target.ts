@@ -88,13 +88,16 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   };
 }
 
-/** Resolves the running emulator by state, environment or run file. Reports it unless the command is its (`isOwn`). */
+/**
+ * Resolves the running emulator by state, environment or run file. Reports it unless the command is its (`isOwn`), or
+ * unless the run already uses services, which can be other ones.
+ */
 export async function resolveControlTarget(
   globals: GlobalOptions,
   host: Host,
   file: string | undefined,
   output: Output,
-  isOwn: boolean,
+  { isOwn, isServiceReported = false }: { readonly isOwn: boolean; readonly isServiceReported?: boolean },
 ): Promise<ServiceTarget> {
   const controlToken = readVariable(host, "SVC_EMULATOR_TOKEN")?.value;
   if (globals.baseUrl !== undefined) {
@@ -120,7 +123,7 @@ export async function resolveControlTarget(
     throw createNoEmulatorError(state, content, { hasFileFlag: isOwn || file !== undefined });
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await reportParentState(host, output, state, file);
-  else {
+  else if (!isServiceReported) {
     const note = `Using the emulator at ${routerUrl} (${describeState(host, state, running.isInMemory)})`;
     await printOnce(output, "note", note);
   }

@@ -27,7 +27,10 @@ export function createContext(
       embeddedTarget ??= createEmbeddedTarget({ host, output, onEnd, forceSignal }, file);
       return embeddedTarget;
     }
-    if (service === "emulator") return resolveControlTarget(globals, host, file, output, isEmulators);
+    if (service === "emulator") {
+      const isServiceReported = services !== undefined;
+      return resolveControlTarget(globals, host, file, output, { isOwn: isEmulators, isServiceReported });
+    }
     services ??= resolveServiceTarget(globals, host, output);
     return services;
   };

@@ -64,6 +64,17 @@ describe("command in the folder of a running emulator", () => {
     assert.deepEqual(stderr.match(/Using the emulator/g)?.length ?? 0, 1, stderr);
   });
 
+  it("prints no notice if the command uses another service", async (t) => {
+    const { svc } = await startFolderEmulator(t);
+    const other = await startTestEmulator(t);
+    const [first] = other.clusters;
+    const env = { SVC_BASE_URL: first!.url, SVC_CLIENT_ID: first!.clientId, SVC_CLIENT_SECRET: first!.clientSecret };
+    const create = `contracts create --contract-template-id 101 --set contract_data={} --set counter_party_details=${JSON.stringify([{ is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } }])}`;
+    assert.equal((await svc(create, { env })).exit, 0);
+    const { stderr } = await svc("contracts send T-1", { env });
+    assert.equal(stderr, "Sent T-1. Next: svc contracts status T-1\n");
+  });
+
   it("selects the workspace by the environment, with a secret that the emulator checks", async (t) => {
     const { svc, twin: emulator } = await startFolderEmulator(t);
     const workspaces = (await emulator.control("GET", "workspaces")).body as Record<

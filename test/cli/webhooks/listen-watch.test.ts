@@ -210,9 +210,8 @@ describe("svc webhooks listen without deliveries", () => {
       .stderr()
       .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
       .split("\n");
-    assert.deepEqual(lines.slice(-6), [
+    assert.deepEqual(lines.slice(-5), [
       "The emulator at http://HOST has ended. To start it again: svc emulator start --detach",
-      "Using the emulator at http://HOST (state: .svc/emulator.json)",
       "The emulator at http://HOST is back.",
       "warning: Webhook 1 was not deleted. Failed to reach http://HOST: connection refused (ECONNREFUSED).",
       "To delete it: svc webhooks delete 1",
