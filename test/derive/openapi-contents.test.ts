@@ -147,7 +147,7 @@ describe("content of the OpenAPI documents", () => {
         if (typeof value !== "object" || value === null) return;
         const { type, format, items, prefixItems } = value as Record<string, unknown>;
         const isSchema = typeof type === "string";
-        if (isSchema && format !== undefined && !/^(date-time|date|email|uri|uuid|int64)$/.test(String(format)))
+        if (isSchema && format !== undefined && !/^(date-time|date|email|uri|uuid|int64|binary)$/.test(String(format)))
           strange.push(`${at}: format ${format}`);
         if (isSchema && (typeof items === "boolean" || prefixItems !== undefined)) strange.push(`${at}: a tuple`);
         const isMoment = /\/(created|at|now|timestamp|\w+_(at|datetime|due))$/.test(at);

@@ -90,9 +90,11 @@ describe("OpenAPI document", () => {
   const requests = {
     json: [json(A), { "application/json": { schema: document } }],
     form: [form(A), { "application/x-www-form-urlencoded": { schema: document } }],
-    jsonOrForm: [
-      jsonOrForm(A),
-      { "application/json": { schema: document }, "application/x-www-form-urlencoded": { schema: document } },
+    // Generators make awkward clients of two media types, and the other one is only tolerated.
+    jsonOrForm: [jsonOrForm(A), { "application/json": { schema: document } }],
+    "standard form": [
+      jsonOrForm(A, { formIsStandard: true }),
+      { "application/x-www-form-urlencoded": { schema: document } },
     ],
     raw: [raw(), { "*/*": { schema: { description: "Forwarded byte for byte" } } }],
   } as const;
@@ -178,7 +180,8 @@ describe("OpenAPI document", () => {
   const responses = {
     json: [json(z.strictObject({ a: z.string() })), { "application/json": { schema: document } }],
     html: [html(), { "text/html": text }],
-    bytes: [bytes("application/pdf"), { "application/pdf": {} }],
+    // Generators return nothing for content without a schema.
+    bytes: [bytes("application/pdf"), { "application/pdf": { schema: { type: "string", format: "binary" } } }],
     events: [events(A), { "text/event-stream": { schema: { type: "string", "x-event": document } } }],
     passthrough: [passthrough(), { "*/*": {} }],
     empty: [empty(), undefined],
@@ -231,6 +234,16 @@ describe("OpenAPI document", () => {
     assert.deepEqual([components.schemas.Page.required, components.schemas.PageInput.required], [["page"], undefined]);
   });
 
+  it("lists the strictest failure body first, because generated clients take the first that fits", () => {
+    const { responses } = describeOne({
+      request: { query: z.object({ page: z.int().optional() }) },
+      failures: ["cannot-void-executed", "no-signatories"],
+    });
+    assert.deepEqual(responses[400].content["application/json"].schema, {
+      anyOf: ["DomainError", "Detail", "FieldErrors"].map((name) => ({ $ref: `#/components/schemas/${name}` })),
+    });
+  });
+
   it("merges failures with the same status, with all examples and bases", () => {
     const { responses } = describeOne({
       service: router,
@@ -275,7 +288,7 @@ describe("OpenAPI document", () => {
   it("lists all body formats of failures with the same status", () => {
     const { responses } = describeOne({ method: "POST", request: { body: json(A) } });
     assert.deepEqual(responses[400].content["application/json"].schema, {
-      anyOf: [{ $ref: "#/components/schemas/FieldErrors" }, { $ref: "#/components/schemas/Detail" }],
+      anyOf: [{ $ref: "#/components/schemas/Detail" }, { $ref: "#/components/schemas/FieldErrors" }],
     });
     assert.deepEqual(responses[400].content["application/json"].examples["invalid-fields"].value, {
       "<field>": ["<message>"],

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { Activity } from "../../api/activities.ts";
-import type { Operation, RequestBody, ResponseBody } from "../../api/operation.ts";
+import { isOAuthRequest, type Operation, type RequestBody, type ResponseBody } from "../../api/operation.ts";
 import type { Service } from "../../api/services.ts";
 import { slugify } from "../../base/text.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
@@ -39,15 +39,16 @@ function isBodyOptional(body: RequestBody, { absentBody }: Service): boolean {
   return [undefined, ...(readAsEmpty ? [{}] : [])].some((emptyBody) => body.schema.safeParse(emptyBody).success);
 }
 
+/** Lists one media type, because generators make awkward clients of two. The other one of `jsonOrForm` is tolerated. */
 function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaContent {
   switch (body.kind) {
     case "json":
-      return { "application/json": writer.write(body.schema, "input") };
     case "form":
-      return { "application/x-www-form-urlencoded": writer.write(body.schema, "input") };
     case "jsonOrForm": {
-      const schema = writer.write(body.schema, "input");
-      return { "application/json": schema, "application/x-www-form-urlencoded": schema };
+      const isForm = body.kind === "form" || isOAuthRequest(body);
+      return {
+        [isForm ? "application/x-www-form-urlencoded" : "application/json"]: writer.write(body.schema, "input"),
+      };
     }
     case "raw":
       return { "*/*": { description: "Forwarded byte for byte" } };
@@ -91,7 +92,13 @@ function buildResponse(
     case "bytes":
       return {
         description: "a file",
-        content: Object.fromEntries([body.mediaType, ...(body.others ?? [])].map((type) => [type, {}])),
+        // Generated clients return nothing for content without a schema.
+        content: Object.assign(
+          {},
+          ...[body.mediaType, ...(body.others ?? [])].map((type) =>
+            createContent(type, { type: "string", format: "binary" }),
+          ),
+        ),
       };
     case "redirect":
       return {

@@ -135,8 +135,10 @@ function buildFailureResponses(operation: Operation): Record<string, Json> {
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, buildFailureResponse(codes)]));
 }
 
+const failureForms = Object.keys(failureShapes) as (keyof typeof failureShapes)[];
+
 function buildFailureResponse(codes: readonly FailureCode[]): Json {
-  const forms = [...new Set(codes.map((code) => catalogue[code].shape))];
+  const forms = failureForms.filter((form) => codes.some((code) => catalogue[code].shape === form));
   const mediaTypes = [...new Set(forms.map((form) => failureShapes[form].mediaType))];
   return {
     description: codes.map((code) => `${code}: ${catalogue[code].when}.`).join("\n"),
@@ -148,7 +150,7 @@ function buildFailureResponse(codes: readonly FailureCode[]): Json {
         return [
           mediaType,
           {
-            // A domain error is also a detail, and any object can be field errors, so `oneOf` would fail.
+            // A body can have several forms, so `oneOf` would fail.
             schema: refs.length === 1 ? refs[0] : { anyOf: refs },
             examples: Object.fromEntries(
               matchingCodes.map((code) => [

@@ -130,14 +130,11 @@ const createObjectSchema = (required: readonly string[], properties: Json): Json
   properties,
 });
 
-/** Forms of failure bodies, each described once in every document (src/api/failure.ts). */
+/**
+ * Forms of failure bodies, each described once in every document (src/api/failure.ts). A domain error is also a detail,
+ * and any object can be field errors, so the strictest comes first: some generated clients take the first that fits.
+ */
 export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
-  detail: {
-    name: "Detail",
-    mediaType: "application/json",
-    schema: createObjectSchema(["detail"], { detail: text }),
-    sample: { detail: "<sentence>" },
-  },
   domain: {
     name: "DomainError",
     mediaType: "application/json",
@@ -149,16 +146,11 @@ export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
     }),
     sample: { detail: "<sentence>", status_code: 400, code: "<code>", message: "<sentence>" },
   },
-  fields: {
-    name: "FieldErrors",
+  detail: {
+    name: "Detail",
     mediaType: "application/json",
-    // Nested rows are keyed by field and index, so only the outermost keys are known, and only one of them by name.
-    schema: {
-      type: "object",
-      properties: { non_field_errors: { type: "array", items: text, description: "Errors of the whole request" } },
-      additionalProperties: {},
-    },
-    sample: { "<field>": ["<message>"] },
+    schema: createObjectSchema(["detail"], { detail: text }),
+    sample: { detail: "<sentence>" },
   },
   validation: {
     name: "HTTPValidationError",
@@ -192,6 +184,17 @@ export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
       error: createObjectSchema(["code", "message"], { code: text, message: text, hint: text }),
     }),
     sample: { error: { code: "<code>", message: "<sentence>" } },
+  },
+  fields: {
+    name: "FieldErrors",
+    mediaType: "application/json",
+    // Nested rows are keyed by field and index, so only the outermost keys are known, and only one of them by name.
+    schema: {
+      type: "object",
+      properties: { non_field_errors: { type: "array", items: text, description: "Errors of the whole request" } },
+      additionalProperties: {},
+    },
+    sample: { "<field>": ["<message>"] },
   },
   xml: {
     name: "StorageError",

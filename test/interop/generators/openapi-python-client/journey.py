@@ -5,10 +5,13 @@ import os
 
 from contracts import Client as Contracts
 from contracts.api.contracts import contracts_create, contracts_recipients, contracts_status
-from contracts.models import CreateContractRequestInput, Detail
+from contracts.api.execution import execution_unmark
+from contracts.models import CreateContractRequestInput, Detail, ExecutionUnmarkBody
 from router import Client as Router
 from router.api.cluster_emails import cluster_emails_show
 from router.api.clusters import clusters_list
+from router.api.device_grant import device_grant_code
+from router.models import DeviceGrantTokenCreateRequest
 
 routing = Router(base_url=os.environ["ROUTER_URL"])
 key = {"client-id": os.environ["CLIENT_ID"], "client-secret": os.environ["CLIENT_SECRET"]}
@@ -19,6 +22,10 @@ body = CreateContractRequestInput.from_dict(json.loads(os.environ["CONTRACT"]))
 created = contracts_create.sync(client=api, body=body)
 refused = contracts_status.sync_detailed("T-999", client=api)
 assert isinstance(refused.parsed, Detail)
+grant = device_grant_code.sync(client=routing, body=DeviceGrantTokenCreateRequest(client_id="demo-cli"))
+assert grant.interval == 5
+unmarked = execution_unmark.sync(created.id, client=api, body=ExecutionUnmarkBody(note="Not marked"))
+assert isinstance(unmarked, Detail)
 
 print(
     json.dumps(
