@@ -1,7 +1,9 @@
 import type * as z from "zod";
 import { findNearest, trimTrailing } from "../base/text.ts";
 import * as modules from "./all-resources.ts";
+import * as contractShapes from "./contracts/shapes.ts";
 import * as payloads from "./contracts/webhook-payloads.ts";
+import * as emulatorShapes from "./emulator/shapes.ts";
 import type { Operation } from "./operation.ts";
 import { type ResourceName, resources } from "./resources.ts";
 
@@ -29,7 +31,9 @@ const isSchema = (value: unknown): value is z.ZodType =>
   typeof value === "object" && value !== null && "toJSONSchema" in value;
 
 const listSchemas = (exports: object): [string, z.ZodType][] =>
-  Object.entries(exports).filter((entry): entry is [string, z.ZodType] => isSchema(entry[1]));
+  Object.entries(exports).filter(
+    (entry): entry is [string, z.ZodType] => /^[A-Z]/.test(entry[0]) && isSchema(entry[1]),
+  );
 
 const allModules: { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> } = modules;
 
@@ -40,11 +44,14 @@ const loadedResources = (Object.keys(resources) as ResourceName[]).map((name) =>
 }));
 
 /**
- * The exported schemas of resources and webhook payloads, by their names in the specification. If two share a name, no
- * document includes them.
+ * The exported types of resources, shapes and webhook payloads, by their names in the specification. If two share a
+ * name, no document includes them.
  */
 export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
-  [...loadedResources.flatMap(({ schemas }) => schemas), ...listSchemas(payloads)]
+  [
+    ...loadedResources.flatMap(({ schemas }) => schemas),
+    ...[contractShapes, payloads, emulatorShapes].flatMap(listSchemas),
+  ]
     .filter(([name, schema], _, all) => all.every(([other, same]) => other !== name || same === schema))
     .map(([name, schema]) => [schema, name]),
 );

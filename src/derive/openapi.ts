@@ -3,7 +3,7 @@ import type { Activity } from "../api/activities.ts";
 import type { Operation } from "../api/operation.ts";
 import type { Service } from "../api/services.ts";
 import { isObject } from "../base/object.ts";
-import { buildWebhookItems } from "./openapi/bodies.ts";
+import { buildSuccessResponses, buildWebhookItems } from "./openapi/bodies.ts";
 import {
   buildOperationObject,
   getTag,
@@ -44,13 +44,14 @@ export function buildOpenApi(
 
   const writer = createSchemaWriter(schemaNames);
   const paths: Record<string, Record<string, Json>> = Object.create(null);
-  for (const operation of operations) {
+  const webhooks = name === "contracts" && webhookPayloads ? buildWebhookItems(webhookPayloads, writer) : undefined;
+  const successes = operations.map((operation) => buildSuccessResponses(operation, writer));
+  for (const [index, operation] of operations.entries()) {
     for (const method of [operation.method].flat()) {
-      const item = { [method.toLowerCase()]: buildOperationObject(operation, method, writer) };
+      const item = { [method.toLowerCase()]: buildOperationObject(operation, method, successes[index]!, writer) };
       paths[operation.path] = { ...paths[operation.path], ...item };
     }
   }
-  const webhooks = name === "contracts" && webhookPayloads ? buildWebhookItems(webhookPayloads, writer) : undefined;
   const schemes = new Set<string>(operations.flatMap(({ auth }) => securityRequirements[auth].flat()));
   const used = JSON.stringify({ paths, webhooks });
   const failureForms = Object.values(failureShapes).filter(({ name }) => used.includes(`/schemas/${name}"`));

@@ -26,14 +26,17 @@ const schemaNames: Readonly<Record<DocumentedService, string>> = {
     DeviceGrantTokenResponse DeviceGrantUpdateRequest ExternalServiceIntegrationType HealthCheckResponse
     InvitedUser LoginV2Request MailerWebhookAPIRequest OAuthGrantType OAuthProviderType SignedRequestForm
     StatusType TokenResponse TrialOrgSignUpRequest TrialSignupDomainModel TrialSignupRequest
-    WorkspaceExternalIntegrationDelete clusterId emailHashes Detail HTTPValidationError ValidationError
-    OAuthError`,
-  contracts: `Address AddressRequestInput Assignee CounterpartyRecord CreateContractRequestInput CreateIntakeRequest
-    Identifier ImportExecutedRequestInput IntakeDetail IntakeRecord IntakeStatus Priority Recipient
-    SendRequest Task UpdateIntakeRequest UploadReviewRequestInput UploadSignRequestInput WebhookCounterparty
-    WebhookEntity WebhookPerson Detail DomainError FieldErrors`,
-  emulator: `Clock DeliveryOutcome Email Fault InvitedUser ListedDelivery LoggedRequest MovedContract
-    OAuthProviderType Priority Readiness Snapshot Detail DomainError ControlError`,
+    WorkspaceExternalIntegrationDelete Detail HTTPValidationError ValidationError OAuthError`,
+  contracts: `Address AddressRequest Assignee Attribute Comment Contact ContractStatus CounterPartyDetails
+    CounterpartyRecord CreateContractRequest CreateIntakeRequest CreatedContract ExternalMetadata
+    ExternalMetadataRequest Identifier ImportExecutedRequest IntakeDetail IntakeRecord IntakeStatus KeyPointer
+    ListedContract NumberedContract OrgUser OrganizationAddress PocDetails Priority RecipientRecord RoleRecord
+    SendRequest SignatoryDetails Subscription SubscriptionRequest Task TemplateRecord UpdateIntakeRequest
+    UploadRequest UploadReviewRequest UploadSignRequest Uploads WebhookCounterparty WebhookEntity WebhookPerson
+    DomainError Detail FieldErrors`,
+  emulator: `Clock Cluster ContractStatus DeliveryOutcome Device Email Fault InboxRow Invitation InvitedUser
+    ListedDelivery LoggedRequest MovedContract OAuthProviderType Owner Priority Readiness Snapshot TokenInfo
+    TraceNode Webhook WorkspaceInfo DomainError Detail ControlError`,
 };
 
 describe("content of the OpenAPI documents", () => {

@@ -234,6 +234,16 @@ describe("OpenAPI document", () => {
     assert.deepEqual([components.schemas.Page.required, components.schemas.PageInput.required], [["page"], undefined]);
   });
 
+  it("uses the plain name for a schema of requests alone", () => {
+    const Page = z.object({ page: z.int().default(1) });
+    const build = buildOpenApi("contracts", {
+      registry: [{ ...plain, method: "POST", request: { body: json(Page) } }],
+      schemaNames: new Map([[Page, "Page"]]),
+    });
+    const { components } = JSON.parse(JSON.stringify(build));
+    assert.deepEqual(Object.keys(components.schemas), ["Page", "Detail", "FieldErrors"]);
+  });
+
   it("lists the strictest failure body first, because generated clients take the first that fits", () => {
     const { responses } = describeOne({
       request: { query: z.object({ page: z.int().optional() }) },

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Recipient } from "../../../src/api/contracts/contracts.ts";
+import type { RecipientRecord } from "../../../src/api/contracts/contracts.ts";
 import type { RejectionCode } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
@@ -73,7 +73,7 @@ interface SendOptions {
 const getAddressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
 
 /** The response for recipients contains their rows (DECISIONS.md, F13). */
-function listRecipients(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
+function listRecipients(view: View, contract: Contract): Promise<z.input<typeof RecipientRecord>[]> {
   return Promise.all(contract.signatories.map((signatory, i) => toRecipient(view, contract, signatory, i + 1)));
 }
 
@@ -82,7 +82,7 @@ async function toRecipient(
   { workspace_id }: Contract,
   signatory: ContractSignatory,
   position: number,
-): Promise<z.input<typeof Recipient>> {
+): Promise<z.input<typeof RecipientRecord>> {
   const member = await findMemberByEmail(view, workspace_id, signatory.email);
   const { action, sent_at } = signatory;
   return {

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Address } from "../../../src/api/contracts/shapes.ts";
+import type { OrganizationAddress } from "../../../src/api/contracts/shapes.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import { toAddressKey } from "../../../src/base/email-address.ts";
 import type { LegalEntity, Workspace } from "../../domain/workspaces.ts";
@@ -91,7 +91,7 @@ function toAddress(
   details: PartyInput["organization_details"],
   { jurisdictions }: Workspace,
 ): NewCounterpartyAddress | null {
-  const address = details?.address as z.output<typeof Address> | undefined;
+  const address = details?.address as z.output<typeof OrganizationAddress> | undefined;
   if (!address) return null;
   const { line_one, line_two, city, state, zipcode, country, country_iso_code, email, phone } = address;
   const jurisdictionName = jurisdictions.find(({ iso_code }) => iso_code === country_iso_code)?.name;

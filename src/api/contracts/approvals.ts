@@ -105,7 +105,7 @@ export const listApprovals = defineOperation({
   examples: [{ title: "List pending and completed approvals", params: { composite_id: "T-1" } }],
 });
 
-const Comment = z.strictObject({
+export const Comment = z.strictObject({
   id: z.int(),
   contract_id: z.int(),
   comment: z.string(),

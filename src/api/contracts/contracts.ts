@@ -13,8 +13,8 @@ import {
   compositeParams,
   contractParams,
   counterpartyActivities,
-  ExternalMetadataIn,
-  ExternalMetadataOut,
+  ExternalMetadata,
+  ExternalMetadataRequest,
   noEffectNote,
   SignatoryDetails,
   userScoping,
@@ -53,7 +53,7 @@ export const CreateContractRequest = z.object({
   ),
   counter_party_details: z.array(CounterPartyDetails).describe("Counterparties"),
   signatories: z.array(SignatoryDetails).nullish().describe("Signatories, instead of the counterparties' contacts"),
-  external_metadata: ExternalMetadataIn.nullish(),
+  external_metadata: ExternalMetadataRequest.nullish(),
   entity_reference_id: z.string().nullish().describe("Entity of the workspace (default: the primary one)"),
   workflow_config: z
     .object({
@@ -137,7 +137,7 @@ export const showContractStatus = defineOperation({
 });
 
 /** DECISIONS.md, F13 */
-export const Recipient = z.strictObject({
+export const RecipientRecord = z.strictObject({
   recipient: z.strictObject({
     id: z.int(),
     recipient_type: z.enum(["SIGNATORY", "APPROVER", "RECEIVER"]),
@@ -162,7 +162,7 @@ export const listRecipients = defineOperation({
   summary: "List the signatories of a contract and their signatures",
   path: "/api/v2.1/public/contracts/{composite_id}/recipients/",
   request: { params: compositeParams },
-  responses: { 200: json(z.strictObject({ items: z.array(Recipient) })) },
+  responses: { 200: json(z.strictObject({ items: z.array(RecipientRecord) })) },
   failures: ["not-found"],
   cli: {
     command: "contracts recipients",
@@ -206,7 +206,7 @@ export const showEmbeddedLink = defineOperation({
 });
 
 const externalMetadataParams = z.object({ contract_id: compositeIdParam });
-const Answer = z.strictObject({ external_metadata: ExternalMetadataOut });
+const Answer = z.strictObject({ external_metadata: ExternalMetadata });
 
 export const putExternalMetadata = defineOperation({
   id: "external-metadata.put",
@@ -217,7 +217,7 @@ export const putExternalMetadata = defineOperation({
   path: "/api/v2.1/public/contracts/{contract_id}/external_metadata",
   request: {
     params: externalMetadataParams,
-    body: json(z.object({ external_metadata: ExternalMetadataIn.describe("Metadata of the upstream system") })),
+    body: json(z.object({ external_metadata: ExternalMetadataRequest.describe("Metadata of the upstream system") })),
   },
   responses: { 200: json(Answer) },
   failures: ["not-found", "unknown-object-configuration"],

@@ -6,7 +6,7 @@ import { email } from "../shapes.ts";
 import { Address, AddressRequest, counterpartyParams } from "./counterparties.ts";
 import { defineContractPage, paging } from "./shapes.ts";
 
-const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
+export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 
 const fields = {
   name: z.string().min(1).describe("Name of the person"),

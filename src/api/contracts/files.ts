@@ -3,7 +3,7 @@ import { defineOperation, json } from "../operation.ts";
 import { specifiedOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 
-const UploadRequest = z.object({
+export const UploadRequest = z.object({
   files: z
     .array(
       z.object({
@@ -24,7 +24,7 @@ const UploadRequest = z.object({
     .describe("The files to upload, 1 to 50"),
 });
 
-const Uploads = z.strictObject({
+export const Uploads = z.strictObject({
   files: z.array(
     z.strictObject({ file_id: z.string(), filename: z.string(), upload_url: z.string(), expires_at: timestamp }),
   ),

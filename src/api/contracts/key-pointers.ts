@@ -4,7 +4,7 @@ import { publicOperation } from "../services.ts";
 import { anyOf, dictionary } from "../shapes.ts";
 import { Attribute, compositeParams, userScoping } from "./shapes.ts";
 
-const KeyPointer = z.strictObject({
+export const KeyPointer = z.strictObject({
   id: z.int(),
   value: z.unknown(),
   label: z.string(),

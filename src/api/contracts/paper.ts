@@ -8,7 +8,7 @@ import {
   base64,
   CounterPartyDetails,
   counterpartyActivities,
-  ExternalMetadataIn,
+  ExternalMetadataRequest,
   examplePdf,
   ListedContract,
   PocDetails,
@@ -23,7 +23,7 @@ const paper = {
   counterparty_is_individual: z.boolean().nullish().describe("The counterparty is a person (default: an organization)"),
   counterparty_poc_details: PocDetails.nullish(),
   creator_organization_entity_id: z.int().nullish().describe("Entity of the workspace (default: the primary one)"),
-  external_metadata: ExternalMetadataIn.nullish(),
+  external_metadata: ExternalMetadataRequest.nullish(),
   intake_form_data: dictionary(z.unknown()).nullish().describe("Answers, by variable"),
   business_user_email: email.nullish().describe("User of the workspace (default: the caller)"),
 };
@@ -150,7 +150,7 @@ export const ImportExecutedRequest = z
       .nullish()
       .describe("The counterparty is a person (default: an organization)"),
     counterparty_poc_details: PocDetails.nullish(),
-    external_metadata: ExternalMetadataIn.nullish(),
+    external_metadata: ExternalMetadataRequest.nullish(),
     file_content: base64(z.string().optional(), "Alias of file_base64"),
     organization_entity_id: Identifier.optional().describe("Alias of creator_organization_entity_id"),
     counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),

@@ -23,7 +23,7 @@ export const userScoping = z.object({
 });
 
 /** Metadata of an external system, in requests and responses (DECISIONS.md, C13). */
-export const ExternalMetadataOut = z.strictObject({
+export const ExternalMetadata = z.strictObject({
   id: z.string().optional(),
   integration_name: z.string().optional(),
   record_type: z.string().optional(),
@@ -41,7 +41,7 @@ const record = {
   contract_type_name: z.string(),
   contract_type_id: z.int(),
   created_by_workspace: z.int(),
-  external_metadata: ExternalMetadataOut,
+  external_metadata: ExternalMetadata,
   reference_id: z.string(),
 };
 
@@ -112,7 +112,7 @@ export const defineContractPage = <Row extends z.ZodType>(row: Row) =>
 /** Contacts of the counterparty. */
 export const PocDetails = z.object({ first_name: z.string().min(1), last_name: z.string().default(""), email });
 
-export const Address = z.object({
+export const OrganizationAddress = z.object({
   line_one: z.string().min(1),
   line_two: z.string().nullish(),
   city: z.string().min(1),
@@ -136,7 +136,7 @@ export const CounterPartyDetails = z.object({
     .object({
       jurisdiction: z.string().nullish(),
       jurisdiction_iso_code: z.string().nullish().describe("A jurisdiction configured in the workspace"),
-      address: Address.nullish(),
+      address: OrganizationAddress.nullish(),
     })
     .nullish(),
   party_role_identifier: z.string().nullish().describe(`Role among several parties; ${noEffectNote}`),
@@ -154,7 +154,7 @@ export const SignatoryDetails = z.object({
 });
 
 /** Metadata of the upstream system; `id` is the key for later look-ups. */
-export const ExternalMetadataIn = z.object({
+export const ExternalMetadataRequest = z.object({
   id: z.string().min(1).optional().describe("Record ID in the upstream system"),
   integration_name: z.string().optional(),
   record_type: z.string().optional(),

@@ -3,7 +3,7 @@ import { defineOperation, json } from "../operation.ts";
 import { publicOperation } from "../services.ts";
 import { Attribute } from "./shapes.ts";
 
-const TemplateRecord = z.strictObject({
+export const TemplateRecord = z.strictObject({
   id: z.int(),
   name: z.string(),
   contract_type_id: z.int(),

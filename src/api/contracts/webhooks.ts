@@ -5,7 +5,7 @@ import { publicOperation, specifiedOperation } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { OrgUser } from "./shapes.ts";
 
-const SubscriptionRequest = z.object({
+export const SubscriptionRequest = z.object({
   title: z.string().min(1).describe("Name of the webhook"),
   url: z.string().min(1).describe("URL of the receiver: https, or http on this machine"),
   only_for_activities: z.array(z.enum(activities)).min(1).describe("Activity to subscribe to"),
@@ -13,7 +13,7 @@ const SubscriptionRequest = z.object({
   custom_headers: dictionary(z.string()).nullable().optional().describe("Headers named X-…, sent with each delivery"),
 });
 
-const Subscription = z.strictObject({
+export const Subscription = z.strictObject({
   id: z.int(),
   title: z.string(),
   only_for_activities: z.array(z.enum(activities)),

@@ -4,7 +4,7 @@ import { publicOperation } from "../services.ts";
 import { optionalString } from "../shapes.ts";
 import { Attribute, defineContractPage, paging } from "./shapes.ts";
 
-const RoleRecord = z.strictObject({ id: z.int(), name: z.string(), description: z.string().optional() });
+export const RoleRecord = z.strictObject({ id: z.int(), name: z.string(), description: z.string().optional() });
 
 export const listUsers = defineOperation({
   id: "users.list",

@@ -5,7 +5,7 @@ import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, timestamp } from "../shapes.ts";
 
-const Cluster = z.strictObject({
+export const Cluster = z.strictObject({
   id: z.string(),
   label: z.string(),
   url: z.string().describe("Base URL of the contract API"),
@@ -36,7 +36,7 @@ export const listControlClusters = defineOperation({
   examples: [{ title: "List the addresses of the clusters" }],
 });
 
-const InboxRow = z.strictObject({
+export const InboxRow = z.strictObject({
   id: z.int().describe("Counts up from 1 for each cluster"),
   at: timestamp.describe("Virtual time of arrival"),
   method: z.string(),

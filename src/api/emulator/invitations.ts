@@ -11,7 +11,7 @@ const basis = createAssumption(
   "People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).",
 );
 
-const Invitation = z.strictObject({
+export const Invitation = z.strictObject({
   token: z.string(),
   kind: z.enum(["creator", "counterparty"]).describe("MEMBER of the workspace, or COUNTERPARTY of a contract"),
   state: z.enum(["PENDING", "ACCEPTED", "ENDED"]).describe("ENDED: the contract is executed, voided or deleted"),

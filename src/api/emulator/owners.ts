@@ -14,7 +14,7 @@ export const ownerTables = [
   "signatories",
 ] as const;
 
-const Owner = z.strictObject({
+export const Owner = z.strictObject({
   table: z.enum(ownerTables),
   key: z.string().describe("Identifier as stored in the table: addresses are hashed, user codes are bare"),
   cluster_id: z.string(),

@@ -9,7 +9,7 @@ const State = z.looseObject({ svc_state: z.int().describe("Version of this forma
 /** A string in Node.js holds at most 512 MiB. */
 const maxStateBytes = 500 * 1_024 * 1_024;
 
-const WorkspaceInfo = z.strictObject({
+export const WorkspaceInfo = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   name: z.string(),

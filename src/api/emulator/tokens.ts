@@ -22,7 +22,7 @@ const workspace = z
   .optional()
   .describe("Workspace (name or ID) that it is bound to: it has no access to others, nor to the clock");
 
-const TokenInfo = z.strictObject({
+export const TokenInfo = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
   workspace: optionalString.describe("Workspace that it is bound to, if any"),

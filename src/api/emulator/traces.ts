@@ -7,7 +7,7 @@ import { DeliveryOutcome } from "./deliveries.ts";
 /** Kinds of nodes of a trace. */
 export const traceKinds = ["request", "advance", "timer", "event", "delivery", "attempt"] as const;
 
-const TraceNode = z.strictObject({
+export const TraceNode = z.strictObject({
   id: z.string().describe("Kind and number: `request:12`, `delivery:3`, `attempt:3.1`"),
   kind: z.enum(traceKinds),
   parent: nullableString.describe("Parent node; null for a root, or if the parent is not retained"),

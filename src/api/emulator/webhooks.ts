@@ -9,7 +9,7 @@ import { receiverTimeoutMs } from "./shapes.ts";
 
 const basis = createAssumption("The real service shows and switches webhooks in its application only.");
 
-const Webhook = z.strictObject({
+export const Webhook = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   workspace_id: z.int(),

@@ -17,11 +17,16 @@ import {
   getDefaultScheme,
   getSignatureHeader,
 } from "../../schemes/webhook-schemes.ts";
-import { buildRequestBody, buildSuccessResponses } from "./bodies.ts";
+import { buildRequestBody } from "./bodies.ts";
 import { failureShapes, type Json, type SchemaWriter } from "./schemas.ts";
 
 /** Builds the OpenAPI object of an operation for one of its methods. */
-export function buildOperationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
+export function buildOperationObject(
+  operation: Operation,
+  method: Method,
+  successes: Json,
+  writer: SchemaWriter,
+): Json {
   const { id, summary, description, auth, emits, cli, basis } = operation;
   const role = getRequiredRole(operation);
   const body = buildRequestBody(operation, writer);
@@ -34,7 +39,7 @@ export function buildOperationObject(operation: Operation, method: Method, write
     security: securityRequirements[auth].map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
     parameters: buildParameters(operation, writer),
     ...(body && method !== "GET" ? { requestBody: body } : {}),
-    responses: { ...buildSuccessResponses(operation, writer), ...buildFailureResponses(operation) },
+    responses: { ...successes, ...buildFailureResponses(operation) },
     ...(role === undefined ? {} : { "x-role": role }),
     "x-command": `svc ${"by" in cli ? cli.by : cli.command}`,
     ...(emits?.length ? { "x-emits": emits } : {}),

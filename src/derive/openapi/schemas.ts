@@ -7,7 +7,10 @@ export type SchemaNames = ReadonlyMap<z.ZodType, string>;
 /** Direction of a value. `input` is a client's input, with defaults omitted. `output` is a service's response. */
 type Direction = "input" | "output";
 
-/** Writes schemas as JSON Schema. Named schemas become references and are described once, in `components`. */
+/**
+ * Writes schemas as JSON Schema. Named schemas become references and are described once, in `components`. The schemas of
+ * responses must be written first, because they have precedence for names.
+ */
 export interface SchemaWriter {
   write(schema: z.ZodType, direction: Direction): Json;
   /** Writes the fields of an object one by one, because OpenAPI's parameters are not an object. */
@@ -19,7 +22,8 @@ export interface SchemaWriter {
 }
 
 export function createSchemaWriter(names: SchemaNames): SchemaWriter {
-  const getComponents = new Map<string, Json>();
+  const components = new Map<string, Json>();
+  const responseNames = new Set<string>();
 
   const write = (schema: z.ZodType, direction: Direction): Json =>
     writeReference(schema, direction) ?? writeBody(schema, direction);
@@ -42,11 +46,13 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
     // A schema with its own description has the same shape as its parent.
     const name = names.get(schema) ?? (schema._zod.parent && names.get(schema._zod.parent as z.ZodType));
     if (name === undefined) return undefined;
+    if (direction === "output") responseNames.add(name);
     // A schema that differs in the two directions becomes two schemas in OpenAPI.
-    const key = direction === "input" && differsByDirection(schema) ? `${name}Input` : name;
-    if (!getComponents.has(key)) {
-      getComponents.set(key, {});
-      getComponents.set(key, writeBody(schema, direction));
+    const isSecond = direction === "input" && responseNames.has(name) && differsByDirection(schema);
+    const key = isSecond ? `${name}Input` : name;
+    if (!components.has(key)) {
+      components.set(key, {});
+      components.set(key, writeBody(schema, direction));
     }
     return { $ref: `#/components/schemas/${key}` };
   };
@@ -61,7 +67,7 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
   return {
     write,
     writeFields,
-    getComponents: () => Object.fromEntries([...getComponents].sort(([a], [b]) => (a < b ? -1 : 1))),
+    getComponents: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }
 

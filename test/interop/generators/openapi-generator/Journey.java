@@ -16,7 +16,7 @@ public class Journey {
     var api = new contracts.api.ContractsApi(there);
 
     Map<String, Object> told = new LinkedHashMap<>();
-    var body = JSON.readValue(System.getenv("CONTRACT"), contracts.model.CreateContractRequestInput.class);
+    var body = JSON.readValue(System.getenv("CONTRACT"), contracts.model.CreateContractRequest.class);
     var created = api.contractsCreate(body, null).getId();
     told.put("created", api.contractsStatus(created, null, null).getContractStatus());
     told.put("recipients", api.contractsRecipients(created, null).getItems().stream()

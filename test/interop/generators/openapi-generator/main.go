@@ -38,9 +38,9 @@ func main() {
 	var unmappedWhy *router.GenericOpenAPIError
 	errors.As(err, &unmappedWhy)
 
-	var body contracts.CreateContractRequestInput
+	var body contracts.CreateContractRequest
 	must(json.Unmarshal([]byte(os.Getenv("CONTRACT")), &body))
-	created, _, err := api.ContractsCreate(ctx).CreateContractRequestInput(body).Execute()
+	created, _, err := api.ContractsCreate(ctx).CreateContractRequest(body).Execute()
 	must(err)
 	status, _, err := api.ContractsStatus(ctx, created.Id).Execute()
 	must(err)

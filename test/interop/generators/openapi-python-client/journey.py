@@ -6,7 +6,7 @@ import os
 from contracts import Client as Contracts
 from contracts.api.contracts import contracts_create, contracts_recipients, contracts_status
 from contracts.api.execution import execution_unmark
-from contracts.models import CreateContractRequestInput, Detail, ExecutionUnmarkBody
+from contracts.models import CreateContractRequest, Detail, ExecutionUnmarkBody
 from router import Client as Router
 from router.api.cluster_emails import cluster_emails_show
 from router.api.clusters import clusters_list
@@ -18,7 +18,7 @@ key = {"client-id": os.environ["CLIENT_ID"], "client-secret": os.environ["CLIENT
 api = Contracts(base_url=os.environ["CONTRACTS_URL"], headers=key)
 
 unmapped = cluster_emails_show.sync_detailed("nobody", client=routing)
-body = CreateContractRequestInput.from_dict(json.loads(os.environ["CONTRACT"]))
+body = CreateContractRequest.from_dict(json.loads(os.environ["CONTRACT"]))
 created = contracts_create.sync(client=api, body=body)
 refused = contracts_status.sync_detailed("T-999", client=api)
 assert isinstance(refused.parsed, Detail)

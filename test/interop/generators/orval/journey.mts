@@ -1,5 +1,5 @@
 // The calls of every generator's program, with the client that orval makes. Its addresses are those of the documents.
-import { type CreateContractRequestInput, contractsCreate, contractsRecipients, contractsStatus } from "./contracts.ts";
+import { type CreateContractRequest, contractsCreate, contractsRecipients, contractsStatus } from "./contracts.ts";
 import { clusterEmailsShow, clustersList } from "./router.ts";
 
 const { CLIENT_ID = "", CLIENT_SECRET = "", CONTRACT = "" } = process.env;
@@ -13,7 +13,7 @@ function having<Answer extends { status: number }, Status extends Answer["status
 
 const clusters = having(await clustersList(), 200).data;
 const unmapped = having(await clusterEmailsShow("nobody"), 404);
-const body: CreateContractRequestInput = JSON.parse(CONTRACT);
+const body: CreateContractRequest = JSON.parse(CONTRACT);
 const created = having(await contractsCreate(body, key), 201).data;
 const { contract_status } = having(await contractsStatus(created.id, key), 200).data;
 const { items } = having(await contractsRecipients(created.id, key), 200).data;
