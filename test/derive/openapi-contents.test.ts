@@ -105,6 +105,7 @@ describe("content of the OpenAPI documents", () => {
   it("includes the payload of each of the 39 activities by name", () => {
     const { webhooks } = buildDocument("contracts");
     assert.deepEqual(Object.keys(webhooks), [...activities]);
+    assert.equal(webhooks.CONTRACT_SIGNED.post.operationId, "webhook.contract-signed");
     const { properties, required } = webhooks.CONTRACT_SIGNED.post.requestBody.content["application/json"].schema;
     assert.deepEqual(properties.activity, { type: "string", const: "CONTRACT_SIGNED" });
     assert.deepEqual(required, [

@@ -159,6 +159,14 @@ describe("OpenAPI document", () => {
     });
   });
 
+  it("writes a body with a default as its schema, which can have a name", () => {
+    const body = json(Inner.default({ at: "2031-01-01T00:00:00Z" }));
+    assert.deepEqual(describeOne({ method: "POST", request: { body } }).requestBody, {
+      required: false,
+      content: { "application/json": { schema: { $ref: "#/components/schemas/Inner" } } },
+    });
+  });
+
   it("includes example bodies and whether a body is optional", () => {
     const { requestBody } = describeOne({
       method: "POST",

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import * as z from "zod";
 import type { Activity } from "../../api/activities.ts";
 import { isOAuthRequest, type Operation, type RequestBody, type ResponseBody } from "../../api/operation.ts";
 import type { Service } from "../../api/services.ts";
@@ -46,9 +46,9 @@ function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaCont
     case "form":
     case "jsonOrForm": {
       const isForm = body.kind === "form" || isOAuthRequest(body);
-      return {
-        [isForm ? "application/x-www-form-urlencoded" : "application/json"]: writer.write(body.schema, "input"),
-      };
+      // `required` states that a body can be absent. A default as well confuses generators.
+      const schema = (body.schema instanceof z.ZodDefault ? body.schema.unwrap() : body.schema) as z.ZodType;
+      return { [isForm ? "application/x-www-form-urlencoded" : "application/json"]: writer.write(schema, "input") };
     }
     case "raw":
       return { "*/*": { description: "Forwarded byte for byte" } };
@@ -131,7 +131,7 @@ export function buildWebhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, wr
 }
 
 const buildDelivery = (activity: Activity, schema: Json): Json => ({
-  operationId: `webhook.${activity}`,
+  operationId: `webhook.${slugify(activity)}`,
   tags: ["webhooks"],
   summary: `Webhook for ${activity}`,
   // The receiver chooses its own authentication. The signature identifies the sender.
