@@ -44,8 +44,8 @@ const loadedResources = (Object.keys(resources) as ResourceName[]).map((name) =>
 }));
 
 /**
- * The exported types of resources, shapes and webhook payloads, by their names in the specification. If two share a
- * name, no document includes them.
+ * The exported types of resources, shapes and webhook payloads, by their names in the specification: those whose names
+ * begin with a capital. If two share a name, no document includes them.
  */
 export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
   [

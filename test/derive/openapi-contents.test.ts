@@ -27,14 +27,14 @@ const schemaNames: Readonly<Record<DocumentedService, string>> = {
     InvitedUser LoginV2Request MailerWebhookAPIRequest OAuthGrantType OAuthProviderType SignedRequestForm
     StatusType TokenResponse TrialOrgSignUpRequest TrialSignupDomainModel TrialSignupRequest
     WorkspaceExternalIntegrationDelete Detail HTTPValidationError ValidationError OAuthError`,
-  contracts: `Address AddressRequest Assignee Attribute Comment Contact ContractStatus CounterPartyDetails
+  contracts: `Address AddressRequest Assignee Attribute Comment Contact CounterPartyDetails
     CounterpartyRecord CreateContractRequest CreateIntakeRequest CreatedContract ExternalMetadata
     ExternalMetadataRequest Identifier ImportExecutedRequest IntakeDetail IntakeRecord IntakeStatus KeyPointer
     ListedContract NumberedContract OrgUser OrganizationAddress PocDetails Priority RecipientRecord RoleRecord
     SendRequest SignatoryDetails Subscription SubscriptionRequest Task TemplateRecord UpdateIntakeRequest
     UploadRequest UploadReviewRequest UploadSignRequest Uploads WebhookCounterparty WebhookEntity WebhookPerson
     DomainError Detail FieldErrors`,
-  emulator: `Clock Cluster ContractStatus DeliveryOutcome Device Email Fault InboxRow Invitation InvitedUser
+  emulator: `Clock Cluster DeliveryOutcome Device Email Fault InboxRow Invitation InvitedUser
     ListedDelivery LoggedRequest MovedContract OAuthProviderType Owner Priority Readiness Snapshot TokenInfo
     TraceNode Webhook WorkspaceInfo DomainError Detail ControlError`,
 };

@@ -160,11 +160,13 @@ describe("OpenAPI document", () => {
   });
 
   it("writes a body with a default as its schema, which can have a name", () => {
-    const body = json(Inner.default({ at: "2031-01-01T00:00:00Z" }));
-    assert.deepEqual(describeOne({ method: "POST", request: { body } }).requestBody, {
-      required: false,
-      content: { "application/json": { schema: { $ref: "#/components/schemas/Inner" } } },
-    });
+    const at = "2031-01-01T00:00:00Z";
+    for (const schema of [Inner.default({ at }), Inner.prefault({ at })]) {
+      assert.deepEqual(describeOne({ method: "POST", request: { body: json(schema) } }).requestBody, {
+        required: false,
+        content: { "application/json": { schema: { $ref: "#/components/schemas/Inner" } } },
+      });
+    }
   });
 
   it("includes example bodies and whether a body is optional", () => {
@@ -190,6 +192,7 @@ describe("OpenAPI document", () => {
     html: [html(), { "text/html": text }],
     // Generators return nothing for content without a schema.
     bytes: [bytes("application/pdf"), { "application/pdf": { schema: { type: "string", format: "binary" } } }],
+    "bytes of text": [bytes("text/plain", "text/csv"), { "text/plain": text, "text/csv": text }],
     events: [events(A), { "text/event-stream": { schema: { type: "string", "x-event": document } } }],
     passthrough: [passthrough(), { "*/*": {} }],
     empty: [empty(), undefined],

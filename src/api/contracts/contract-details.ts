@@ -4,11 +4,11 @@ import { defineOperation, empty, json } from "../operation.ts";
 import { contractOperation, publicOperation } from "../services.ts";
 import { dictionary, email, oneOf, timestamp } from "../shapes.ts";
 import {
-  ContractStatus,
   compositeIdParam,
   compositeParams,
   contractParams,
   contractPermissions,
+  contractStatus,
   noEffectNote,
   userScoping,
 } from "./shapes.ts";
@@ -173,7 +173,7 @@ export const showProcessMetrics = defineOperation({
   responses: {
     200: json(
       z.strictObject({
-        contract_status: ContractStatus,
+        contract_status: contractStatus,
         type_of_workflow: z.enum(["TEMPLATE_WORKFLOW", "UPLOAD_WORKFLOW"]),
         pending_with: z.enum(["CREATOR_PARTY", "COUNTER_PARTY", "BOTH"]).nullish(),
         contract_sent_to_cp_datetime: timestamp.nullish(),

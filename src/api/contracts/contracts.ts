@@ -5,13 +5,13 @@ import { contractOperation, publicOperation, specifiedOperation } from "../servi
 import { dictionary, email, optionalString, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
 import {
-  ContractStatus,
   CounterPartyDetails,
   CreatedContract,
   checkedBase64,
   compositeIdParam,
   compositeParams,
   contractParams,
+  contractStatus,
   counterpartyActivities,
   ExternalMetadata,
   ExternalMetadataRequest,
@@ -130,7 +130,7 @@ export const showContractStatus = defineOperation({
   summary: "Show a contract's status",
   path: "/api/v2.1/public/contracts/{composite_id}/status",
   request: { params: compositeParams, headers: userScoping },
-  responses: { 200: json(z.strictObject({ contract_status: ContractStatus, contract_name: z.string() })) },
+  responses: { 200: json(z.strictObject({ contract_status: contractStatus, contract_name: z.string() })) },
   failures: ["not-found"],
   cli: { command: "contracts status" },
   examples: [{ title: "Show the status of a contract", params: { composite_id: "T-1" } }],

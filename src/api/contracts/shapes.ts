@@ -3,7 +3,7 @@ import { decodeFileBase64 } from "../../base/hmac.ts";
 import { dictionary, email, expectedCountry, optionalString, timestamp } from "../shapes.ts";
 import { contractStatuses } from "./lifecycle.ts";
 
-export const ContractStatus = z.enum(contractStatuses);
+export const contractStatus = z.enum(contractStatuses);
 
 /** Permissions on a contract (DECISIONS.md, F22). */
 export const contractPermissions = ["CONTRACT.READ", "CONTRACT.SUGGEST", "CONTRACT.EDIT", "CONTRACT.SIGN"] as const;
@@ -36,7 +36,7 @@ const record = {
   created: timestamp,
   contract_name: z.string(),
   contract_link: z.string(),
-  contract_status: ContractStatus,
+  contract_status: contractStatus,
   counter_party_name: z.string(),
   contract_type_name: z.string(),
   contract_type_id: z.int(),

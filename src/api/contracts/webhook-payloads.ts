@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Activity, activities } from "../activities.ts";
 import { emailPurposes, mailerEventNames } from "../emulator/deliveries.ts";
 import { dictionary, timestamp } from "../shapes.ts";
-import { ContractStatus } from "./shapes.ts";
+import { contractStatus } from "./shapes.ts";
 
 /** A person in a payload. The service is named SYSTEM and has no address. */
 export const WebhookPerson = z.object({ name: z.string(), email: z.string().optional() });
@@ -29,7 +29,7 @@ export const ContractFacts = z.object({
   contract_type: z.string(),
   contract_type_name: z.string(),
   contract_type_id: z.int(),
-  contract_status: ContractStatus,
+  contract_status: contractStatus,
   contract_kind: z.string(),
   business_user: WebhookPerson,
   legal_user: WebhookPerson.optional(),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
-import { ContractStatus } from "../contracts/shapes.ts";
+import { contractStatus } from "../contracts/shapes.ts";
 import { controlRoles } from "../control-plane.ts";
 import { bytes, defineOperation, empty, events, html, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
@@ -117,8 +117,8 @@ const describeReference = (of: string) => z.string().describe(of);
 const ContractEvent = z.strictObject({
   contract_id: z.int(),
   contract_name: z.string(),
-  contract_status: ContractStatus,
-  status_before: ContractStatus.nullable().describe("Status before this change; null if the contract is new"),
+  contract_status: contractStatus,
+  status_before: contractStatus.nullable().describe("Status before this change; null if the contract is new"),
   cluster_id: z.string(),
   workspace_id: z.int(),
   deleted: z.boolean(),

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { activitiesCausedBy } from "../contracts/lifecycle.ts";
-import { ContractStatus, contractPermissions } from "../contracts/shapes.ts";
+import { contractPermissions, contractStatus } from "../contracts/shapes.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { dictionary, email, optionalString, timestamp } from "../shapes.ts";
@@ -27,7 +27,7 @@ const Act = z
 export const MovedContract = z.strictObject({
   contract_id: z.int(),
   composite_id: z.string(),
-  contract_status: ContractStatus,
+  contract_status: contractStatus,
   contract_name: z.string(),
 });
 

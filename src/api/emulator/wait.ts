@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { ContractStatus } from "../contracts/shapes.ts";
+import { contractStatus } from "../contracts/shapes.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, timestamp } from "../shapes.ts";
@@ -11,7 +11,7 @@ const WaitQuery = z
   .object({
     activity: z.enum(activities).optional().describe("Wait for this activity; with outcome, only deliveries of it"),
     outcome: DeliveryOutcome.optional().describe("Wait for a delivery with this outcome"),
-    contract_status: ContractStatus.optional().describe("Wait for this status of the contract"),
+    contract_status: contractStatus.optional().describe("Wait for this status of the contract"),
     contract: contractFilter,
     webhook: z.int().optional().describe("With outcome, only deliveries to this webhook"),
     count: z.int().min(1).max(1_000).default(1).describe("Number of matches"),
@@ -56,7 +56,7 @@ const WaitResult = z.strictObject({
     )
     .describe("Matches, newest first; after a timeout the latest with another outcome instead"),
   contract: z
-    .strictObject({ contract_id: z.int(), composite_id: z.string(), contract_status: ContractStatus })
+    .strictObject({ contract_id: z.int(), composite_id: z.string(), contract_status: contractStatus })
     .nullable()
     .describe("Current contract, with contract_status"),
 });

@@ -47,7 +47,8 @@ function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaCont
     case "jsonOrForm": {
       const isForm = body.kind === "form" || isOAuthRequest(body);
       // `required` states that a body can be absent. A default as well confuses generators.
-      const schema = (body.schema instanceof z.ZodDefault ? body.schema.unwrap() : body.schema) as z.ZodType;
+      const hasDefault = body.schema instanceof z.ZodDefault || body.schema instanceof z.ZodPrefault;
+      const schema = (hasDefault ? body.schema.unwrap() : body.schema) as z.ZodType;
       return { [isForm ? "application/x-www-form-urlencoded" : "application/json"]: writer.write(schema, "input") };
     }
     case "raw":
@@ -96,7 +97,7 @@ function buildResponse(
         content: Object.assign(
           {},
           ...[body.mediaType, ...(body.others ?? [])].map((type) =>
-            createContent(type, { type: "string", format: "binary" }),
+            createContent(type, { type: "string", ...(type.startsWith("text/") ? {} : { format: "binary" }) }),
           ),
         ),
       };
