@@ -42,9 +42,11 @@ export function buildOpenApi(
   const [first] = operations;
   if (!first) throw new Error(`The registry has no operation of ${name}`);
 
-  const writer = createSchemaWriter(schemaNames);
+  const payloads = name === "contracts" ? webhookPayloads : undefined;
+  const payloadNames = [...(payloads ?? [])].map(([activity, schema]) => [schema, namePayload(activity)] as const);
+  const writer = createSchemaWriter(new Map([...schemaNames, ...payloadNames]));
   const paths: Record<string, Record<string, Json>> = Object.create(null);
-  const webhooks = name === "contracts" && webhookPayloads ? buildWebhookItems(webhookPayloads, writer) : undefined;
+  const webhooks = payloads && buildWebhookItems(payloads, writer);
   const successes = operations.map((operation) => buildSuccessResponses(operation, writer));
   for (const [index, operation] of operations.entries()) {
     for (const method of [operation.method].flat()) {
@@ -72,6 +74,10 @@ export function buildOpenApi(
     },
   };
 }
+
+/** Names the payload of an activity, because many generators make types only of components: `ContractSignedPayload`. */
+const namePayload = (activity: Activity): string =>
+  `${activity.toLowerCase().replace(/(?:^|_)(.)/g, (_, first: string) => first.toUpperCase())}Payload`;
 
 /** Unreferenced components would only confuse readers. */
 const pick = (parts: Json, isWanted: (name: string) => boolean): Json =>

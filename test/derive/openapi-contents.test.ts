@@ -17,6 +17,12 @@ const models = `HealthCheckResponse ClusterEmailDomain ClusterClientDomain Clust
   DeviceGrantUpdateRequest LoginV2Request MailerWebhookAPIRequest SignedRequestForm CaptchaConfigResponse
   HTTPValidationError ValidationError ExternalServiceIntegrationType OAuthGrantType OAuthProviderType StatusType`;
 
+const namePayload = (activity: string) =>
+  `${activity
+    .split("_")
+    .map((word) => `${word[0]}${word.slice(1).toLowerCase()}`)
+    .join("")}Payload`;
+
 /** Generators of clients make a type of each schema, so a name that changes breaks programs. */
 const schemaNames: Readonly<Record<DocumentedService, string>> = {
   router: `AccessTokenGetRequest BulkClusterChatATeamIDRequest BulkClusterClientCreateRequest
@@ -33,7 +39,7 @@ const schemaNames: Readonly<Record<DocumentedService, string>> = {
     ListedContract NumberedContract OrgUser OrganizationAddress PocDetails Priority RecipientRecord RoleRecord
     SendRequest SignatoryDetails Subscription SubscriptionRequest Task TemplateRecord UpdateIntakeRequest
     UploadRequest UploadReviewRequest UploadSignRequest Uploads WebhookCounterparty WebhookEntity WebhookPerson
-    DomainError Detail FieldErrors`,
+    DomainError Detail FieldErrors ${activities.map(namePayload).join(" ")}`,
   emulator: `Clock Cluster DeliveryOutcome Device Email Fault InboxRow Invitation InvitedUser
     ListedDelivery LoggedRequest MovedContract OAuthProviderType Owner Priority Readiness Snapshot TokenInfo
     TraceNode Webhook WorkspaceInfo DomainError Detail ControlError`,
@@ -103,10 +109,14 @@ describe("content of the OpenAPI documents", () => {
   }
 
   it("includes the payload of each of the 39 activities by name", () => {
-    const { webhooks } = buildDocument("contracts");
+    const { webhooks, components } = buildDocument("contracts");
     assert.deepEqual(Object.keys(webhooks), [...activities]);
     assert.equal(webhooks.CONTRACT_SIGNED.post.operationId, "webhook.contract-signed");
-    const { properties, required } = webhooks.CONTRACT_SIGNED.post.requestBody.content["application/json"].schema;
+    // Many generators make no types of webhooks, but all make types of components.
+    assert.deepEqual(webhooks.CONTRACT_SIGNED.post.requestBody.content["application/json"].schema, {
+      $ref: "#/components/schemas/ContractSignedPayload",
+    });
+    const { properties, required } = components.schemas.ContractSignedPayload;
     assert.deepEqual(properties.activity, { type: "string", const: "CONTRACT_SIGNED" });
     assert.deepEqual(required, [
       "activity",
