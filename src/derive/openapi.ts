@@ -124,6 +124,10 @@ export function findObservedFailure(claims: ObservedClaims, code: string): Obser
   };
 }
 
+/** Returns the claim of an operation. For `webhook.contract-created` it is `webhook CONTRACT_CREATED`. */
+const toClaim = (operationId: string): string =>
+  operationId.replace(/^webhook\.(.+)/, (_, name: string) => `webhook ${name.replaceAll("-", "_").toUpperCase()}`);
+
 /**
  * Adds the observations of each operation, failure and webhook to an OpenAPI document: `x-basis: observed`, the number
  * of observations, and the last time.
@@ -137,7 +141,7 @@ export function addObservations<T extends object>(document: T, claims: ObservedC
   const walk = (node: unknown, operation: string): unknown => {
     if (Array.isArray(node)) return node.map((one) => walk(one, operation));
     if (!isObject(node)) return node;
-    const id = typeof node.operationId === "string" ? node.operationId.replace(/^webhook\./, "webhook ") : undefined;
+    const id = typeof node.operationId === "string" ? toClaim(node.operationId) : undefined;
     const inner = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, walk(value, id ?? operation)]));
     if (id !== undefined) return { ...inner, ...mark(id) };
     if (typeof node.code === "string" && typeof node.when === "string")

@@ -8,7 +8,7 @@ export type SchemaNames = ReadonlyMap<z.ZodType, string>;
 type Direction = "input" | "output";
 
 /**
- * Writes schemas as JSON Schema. Named schemas become references and are described once, in `components`. The schemas of
+ * Writes schemas as JSON Schema. Named schemas become references and are described once, in `components`. Schemas of
  * responses must be written first, because they have precedence for names.
  */
 export interface SchemaWriter {
