@@ -3,28 +3,29 @@ import { describe, it } from "node:test";
 import { getReceiverCommand, receivers } from "./built.ts";
 import { certifyReceiver } from "./certified.ts";
 
-/** Planted mistakes, each in receivers of two languages. */
-const plantedMistakes: Readonly<Record<string, readonly [keyof typeof receivers, keyof typeof receivers]>> =
-  Object.freeze({
-    "reserialized-json": ["express", "go"],
-    "key-not-decoded": ["flask", "java"],
-    "wrong-digest": ["express", "java"],
-    "decoded-text": ["express", "flask"],
-    "case-insensitive": ["flask", "go"],
-    "signature-unchecked": ["express", "go"],
-    "header-case": ["go", "java"],
-    "body-limit": ["express", "flask"],
-    "answered-before-stored": ["flask", "go"],
-    "slow-work": ["express", "java"],
-    "no-dedupe": ["express", "java"],
-    "unknown-activity": ["flask", "java"],
-    "duplicate-refused": ["express", "go"],
-    "stale-overwrite": ["flask", "java"],
-    "missing-accepted": ["flask", "go"],
-    "prefix-comparison": ["express", "flask"],
-    "dedupe-race": ["flask", "go"],
-    "lost-update": ["flask", "go"],
-  });
+/** The receiver in which each mistake is planted. */
+const plantedMistakes: Readonly<Record<string, keyof typeof receivers>> = Object.freeze({
+  "reserialized-json": "go",
+  "key-not-decoded": "flask",
+  "wrong-digest": "java",
+  "decoded-text": "express",
+  "case-insensitive": "go",
+  "signature-unchecked": "go",
+  "header-case": "go",
+  "body-limit": "express",
+  "answered-before-stored": "go",
+  "slow-work": "express",
+  "no-dedupe": "express",
+  "unknown-activity": "java",
+  "duplicate-refused": "go",
+  "stale-overwrite": "java",
+  "missing-accepted": "flask",
+  "prefix-comparison": "flask",
+  "dedupe-race": "go",
+  "lost-update": "flask",
+});
+/** Receivers of frameworks without a documented receiver: see documented.test.ts for the others. */
+const correctReceivers = ["express", "fastify", "fastapi"] as const;
 /** Prints what a receiver has stored, and a line for each event. */
 const countingProbe = `tr '\\n' ' ' < "$STORE"; seq "$(grep -oE '^[0-9]+$|"events": ?[0-9]+' "$STORE" | grep -oE '[0-9]+')"`;
 /** Mistakes that only a count of the events shows. */
@@ -32,7 +33,8 @@ const countedMistakes = ["dedupe-race", "lost-update"];
 const warnings = ["case-insensitive", "slow-work"];
 
 describe("svc webhooks certify with framework receivers", () => {
-  for (const [name, receiver] of Object.entries(receivers)) {
+  for (const name of correctReceivers) {
+    const receiver = receivers[name];
     it(`reports no problem for ${name}`, { skip: receiver.missing }, async (t) => {
       const begin = performance.now();
       const { exit, report, mistakes } = await certifyReceiver(t, getReceiverCommand(receiver), {
@@ -44,17 +46,15 @@ describe("svc webhooks certify with framework receivers", () => {
     });
   }
 
-  for (const [mistake, names] of Object.entries(plantedMistakes)) {
-    for (const name of names) {
-      const receiver = receivers[name];
-      it(`reports only ${mistake} for ${name}`, { skip: receiver.missing }, async (t) => {
-        const { exit, report, mistakes } = await certifyReceiver(t, getReceiverCommand(receiver), {
-          mistake,
-          ...(countedMistakes.includes(mistake) && { probe: countingProbe }),
-        });
-        assert.deepEqual(mistakes, [mistake], JSON.stringify(report.findings, null, 2));
-        assert.equal(exit, warnings.includes(mistake) ? 0 : 1);
+  for (const [mistake, name] of Object.entries(plantedMistakes)) {
+    const receiver = receivers[name];
+    it(`reports only ${mistake} for ${name}`, { skip: receiver.missing }, async (t) => {
+      const { exit, report, mistakes } = await certifyReceiver(t, getReceiverCommand(receiver), {
+        mistake,
+        ...(countedMistakes.includes(mistake) && { probe: countingProbe }),
       });
-    }
+      assert.deepEqual(mistakes, [mistake], JSON.stringify(report.findings, null, 2));
+      assert.equal(exit, warnings.includes(mistake) ? 0 : 1);
+    });
   }
 });
