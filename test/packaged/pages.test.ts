@@ -76,7 +76,7 @@ describe("user documentation in an empty folder", () => {
       for (const [here, there] of Object.entries({ ...words, ...extraHeaders })) real = real.replace(here, there);
       const [begins] = Object.keys(endless).filter((start) => line.startsWith(start));
       if (begins) await shell.stay(real, endless[begins]!);
-      else await shell.paste(real);
+      else assert.doesNotMatch(await shell.paste(real), /Nothing found/, line);
     }
   }
 
@@ -119,12 +119,16 @@ describe("user documentation in an empty folder", () => {
     "docs/ci.md": (t, lines) => pasteAll(terminal(t), lines),
     "docs/agents.md": (t, lines) => pasteAll(terminal(t), lines),
     async "docs/tracing.md"(t, lines) {
-      await pasteAll(terminal(t), ["npx svc emulator start --detach", ...lines, "npx svc emulator stop"]);
+      const prepared = ["npx svc emulator start --detach", "npx svc contracts list"];
+      await pasteAll(terminal(t), [...prepared, ...lines, "npx svc emulator stop"]);
     },
     async "docs/webhooks.md"(t, lines) {
       const app = await startReceiver(t);
       await pasteAll(terminal(t), lines, { "localhost:3000": new URL(app.url).host });
-      assert.ok(app.received.length >= 2, "forwarded, and replayed");
+      // Forwarded, replayed and advanced.
+      const activities = app.received.map(({ body }) => (JSON.parse(String(body)) as { activity: string }).activity);
+      assert.deepEqual(activities.slice(0, 2), ["CONTRACT_SIGNED", "CONTRACT_SIGNED"]);
+      assert.ok(activities.includes("CONTRACT_EXECUTED"), activities.join());
     },
     async "docs/bulk-jobs.md"(t, lines) {
       const start = "npx svc emulator start";
@@ -137,6 +141,8 @@ describe("user documentation in an empty folder", () => {
         terminal(t),
         lines.filter((line) => !isConfiguring(line)),
       );
+      const script = lines.find((line) => line.includes("svc completion bash"))!.split(" > ")[1];
+      await terminal(t).paste(`source ${script}; complete -p svc | grep -x "complete -F __svc_complete svc"`);
     },
   };
 

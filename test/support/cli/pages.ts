@@ -18,7 +18,7 @@ export const extractCodeBlocks = (page: string, language: string): string[] =>
   [...readPage(page).matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, block]) => block!);
 
 /** Parses the commands of code blocks, without comments. `a && b` counts as two commands. */
-export const parseCommands = (lines: readonly string[]): string[] =>
+const parseCommands = (lines: readonly string[]): string[] =>
   lines
     .join("")
     .replaceAll(/\\\n */g, "")

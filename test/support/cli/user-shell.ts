@@ -9,8 +9,11 @@ const changesShell = /^(eval|alias) /;
 export interface UserShell {
   /** Starts an endless command. Resolves when it prints that it is ready, and rejects if it ends before. */
   stay(line: string, ready: string): Promise<void>;
-  /** Runs a line that must exit with 0. `typed` is its standard input, and `onText` receives all output so far. */
-  paste(line: string, typed?: string, onText?: (all: string) => void): Promise<void>;
+  /**
+   * Runs a line that must exit with 0, and returns its output. `typed` is its standard input, and `onText` receives all
+   * output so far.
+   */
+  paste(line: string, typed?: string, onText?: (all: string) => void): Promise<string>;
 }
 
 /** Opens a shell. Its endless commands get Ctrl-C when the test ends, the last one first. */
@@ -65,6 +68,7 @@ export function openUserShell(
       const { exit, text } = await exited;
       if (exit !== 0) throw new Error(`${line} exited ${exit}: ${text}`);
       if (changesShell.test(line)) changes.push(line);
+      return text;
     },
   };
 }
