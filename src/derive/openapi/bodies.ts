@@ -1,4 +1,4 @@
-import * as z from "zod";
+import type * as z from "zod";
 import type { Activity } from "../../api/activities.ts";
 import { isOAuthRequest, type Operation, type RequestBody, type ResponseBody } from "../../api/operation.ts";
 import type { Service } from "../../api/services.ts";
@@ -47,8 +47,8 @@ function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaCont
     case "jsonOrForm": {
       const isForm = body.kind === "form" || isOAuthRequest(body);
       // `required` states that a body can be absent. A default as well confuses generators.
-      const hasDefault = body.schema instanceof z.ZodDefault || body.schema instanceof z.ZodPrefault;
-      const schema = (hasDefault ? body.schema.unwrap() : body.schema) as z.ZodType;
+      const hasDefault = body.schema.type === "default" || body.schema.type === "prefault";
+      const schema = hasDefault ? (body.schema as z.ZodDefault<z.ZodType>).unwrap() : body.schema;
       return { [isForm ? "application/x-www-form-urlencoded" : "application/json"]: writer.write(schema, "input") };
     }
     case "raw":
