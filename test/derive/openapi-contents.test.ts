@@ -93,6 +93,17 @@ describe("content of the OpenAPI documents", () => {
     );
   });
 
+  it("lists the headers of failures, which are required if every failure of the status sets them", () => {
+    const text = { schema: { type: "string" } };
+    const headersOf = (path: string, method: string, status: number, service: DocumentedService = "router") =>
+      buildDocument(service).paths[path][method].responses[status].headers;
+    assert.deepEqual(headersOf("/api/v2.1/public/templates/", "get", 429, "contracts"), {
+      "retry-after": { required: true, ...text },
+    });
+    assert.deepEqual(headersOf("/router/v1/oauth2.0/token/", "post", 503)["retry-after"], { required: false, ...text });
+    assert.equal(headersOf("/router/v1/oauth2.0/token/", "post", 422), undefined);
+  });
+
   it("requires a body if the handler does", () => {
     const required = (service: DocumentedService, path: string) =>
       buildDocument(service).paths[path].post.requestBody.required;

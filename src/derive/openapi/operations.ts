@@ -145,8 +145,14 @@ const failureForms = Object.keys(failureShapes) as (keyof typeof failureShapes)[
 function buildFailureResponse(codes: readonly FailureCode[]): Json {
   const forms = failureForms.filter((form) => codes.some((code) => catalogue[code].shape === form));
   const mediaTypes = [...new Set(forms.map((form) => failureShapes[form].mediaType))];
+  const headersByCode = codes.map((code) => Object.keys(catalogue[code].headers?.(sampleData) ?? {}));
+  const headers = [...new Set(headersByCode.flat())].map((name) => {
+    const required = headersByCode.every((names) => names.includes(name));
+    return [name, { required, schema: { type: "string" } }] as const;
+  });
   return {
     description: codes.map((code) => `${code}: ${catalogue[code].when}.`).join("\n"),
+    ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
     content: Object.fromEntries(
       mediaTypes.map((mediaType) => {
         const ofType = forms.filter((form) => failureShapes[form].mediaType === mediaType);
@@ -175,11 +181,13 @@ function buildFailureResponse(codes: readonly FailureCode[]): Json {
   };
 }
 
+/** Data of a failure with `<name>` for each value. */
+const sampleData = new Proxy({}, { get: (_, name) => (typeof name === "string" ? `<${name}>` : undefined) });
+
 /** Builds a sample body of the failure, with `<name>` for data in the message. */
 export function buildSample(failure: Failure<unknown>): unknown {
-  const data = new Proxy({}, { get: (_, name) => (typeof name === "string" ? `<${name}>` : undefined) });
   try {
-    const body = failure.body(data);
+    const body = failure.body(sampleData);
     // Bodies that are passed as a whole, such as validation errors, have no template.
     const known = JSON.stringify(body);
     return known === undefined || known === "{}" || known.includes("{}") ? failureShapes[failure.shape].sample : body;
