@@ -146,7 +146,7 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
   }
 
   const doors = { CommonJS: ["cjs", requires], "an ES module": ["mjs", imports] } as const;
-  /** Each version, kind of module and environment runs with each of the others. All combinations would take twice as long. */
+  /** Each version, kind of module and environment runs with each of the others. All combinations take twice as long. */
   const jestEnvironments = {
     CommonJS: { "jest-29": ["node", "jest-29-jsdom"], "jest-30": ["jest-happy-dom"] },
     "an ES module": { "jest-29": ["jest-happy-dom"], "jest-30": ["node", "jest-30-jsdom"] },

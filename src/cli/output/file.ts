@@ -50,7 +50,7 @@ export async function checkOutputFile(host: Host, path: string, flag: string, pr
   return absolute;
 }
 
-/** Removes the report of an earlier run, because after an interrupted run it would seem to be the report of that one. */
+/** Removes the report of an earlier run, so that it cannot be mistaken for that of an interrupted run. */
 export async function removeEarlierReport(absolute: string): Promise<void> {
   if ((await findStats(absolute))?.isFile()) await rm(await resolveRealPath(absolute));
 }

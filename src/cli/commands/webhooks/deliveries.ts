@@ -166,7 +166,7 @@ const webhooksSchedule = defineCommand({
   },
 });
 
-/** Returns the schedule of the running emulator's webhooks if all have the same one, or else that of the specification. */
+/** Returns the schedule that all webhooks of the running emulator have, or else that of the specification. */
 async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
   // The rule needs no emulator, so none is started.
   const webhooks = context.globals.emulator ? [] : await listWebhooks(file, context);
