@@ -141,7 +141,7 @@ export const isSignatureHeader = (name: string): boolean =>
 
 const digestBytes: Readonly<Record<Digest, number>> = { sha1: 20, sha256: 32, sha384: 48, sha512: 64 };
 
-const getSignatureLength = ({ digest, encoding }: SignatureFormat): number =>
+export const getSignatureLength = ({ digest, encoding }: SignatureFormat): number =>
   encoding === "hex" ? digestBytes[digest] * 2 : Math.ceil(digestBytes[digest] / 3) * 4;
 
 /** Describes the form of a signature: `128 lower-case hexadecimal digits`. */

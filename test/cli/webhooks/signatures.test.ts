@@ -236,40 +236,11 @@ describe("svc webhooks explain", () => {
   });
 });
 
-describe("svc webhooks explain for a digest of another length", () => {
-  for (const [signature, digits, algorithm] of [
-    ["ab".repeat(32), "64 hexadecimal digits", "SHA-256"],
-    ["AB".repeat(20), "40 hexadecimal digits", "SHA-1"],
-    [Buffer.alloc(32, 7).toString("base64"), "44 base64 characters", "SHA-256"],
-  ] as const) {
-    it(`reports first that the signature has ${digits}`, async () => {
-      const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", signature], {
-        env,
-        stdin: body,
-      });
-      const [first = "", second = ""] = stdout.split("\n");
-      assert.equal(exit, 1);
-      assert.equal(
-        first,
-        `The signature does not match. It has ${digits}, like ${algorithm}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits (HMAC-SHA512).`,
-      );
-      assert.match(
-        second,
-        new RegExp(`^None of \\d+ common mistakes explains it, including ${algorithm} with and without this key`),
-      );
-    });
-  }
-
-  it("recognizes an HMAC-SHA256 signature made with the same key", async () => {
-    const signature = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
-    const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", signature], { env, stdin: body });
-    assert.deepEqual([exit, /The algorithm was HMAC-SHA256\. Use HMAC-SHA512/.test(stdout)], [1, true], stdout);
-  });
-});
-
 describe("svc webhooks explain for a malformed signature", () => {
   for (const [signatureText, reason] of [
     ["xyz", "it has 3 characters"],
+    ["ab".repeat(32), "it has 64 characters"],
+    [Buffer.alloc(32, 7).toString("base64"), "it has 44 characters"],
     ["", "it is empty"],
     [`${signature.slice(0, 40)} ${signature.slice(41)}`, '" " at character 41 is not allowed'],
   ] as const) {
@@ -278,8 +249,14 @@ describe("svc webhooks explain for a malformed signature", () => {
         env,
         stdin: body,
       });
-      const last = `It is malformed: ${reason}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
+      const last = `It is malformed: ${reason}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits (HMAC-SHA512).`;
       assert.deepEqual([exit, stdout.trimEnd().split("\n").at(-1)], [1, last]);
     });
   }
+
+  it("recognizes an HMAC-SHA256 signature made with the same key", async () => {
+    const signature = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
+    const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", signature], { env, stdin: body });
+    assert.deepEqual([exit, /The algorithm was HMAC-SHA256\. Use HMAC-SHA512/.test(stdout)], [1, true], stdout);
+  });
 });
