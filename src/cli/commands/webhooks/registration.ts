@@ -8,7 +8,7 @@ import { isOneOf, toFields } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
-import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
+import { ServiceError } from "../../../client/errors.ts";
 import type { CallOptions } from "../../../client/published.d.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
@@ -54,11 +54,7 @@ export async function subscribe(
   const control = await context.client("emulator").catch(() => undefined);
   const client = await context.client("contracts", { connections: 2 });
   const body = { title, url, only_for_activities: [...activities] as Activity[] };
-  const creation = client.send(CheckedCall.check(createWebhook, { body }));
-  const id = await creation.then(getId).catch(async (error: unknown) => {
-    if (isOutcomeUnknown(error) || context.signal.aborted) await reportPossible(title, url, context);
-    throw error;
-  });
+  const id = getId(await client.send(CheckedCall.check(createWebhook, { body })));
   const list = async (options: CallOptions) => (await control?.call(listControlWebhooks, {}, options)) ?? [];
   const isOwn = (webhook: ControlWebhook) => webhook.id === id && webhook.url === url;
   let isListed = false;
@@ -93,19 +89,6 @@ async function reportRemainingWebhook(id: number, error: unknown, context: Conte
   await context.output.warn(`warning: Webhook ${id} was not deleted. ${explainError(error).message}`);
   await context.output.warn(`To delete it: ${line}`);
 }
-
-/** Reports that the service may have created the webhook, whose ID is unknown. */
-async function reportPossible(title: string, url: string, context: Context): Promise<void> {
-  const subject = `titled "${title}" for ${url}`;
-  await context.output.warn(`warning: The service may have created a webhook ${subject}, which is not deleted.`);
-  await context.output.warn(
-    `To delete it, find its ID with svc webhooks list on an emulator, or in the application of the service: svc webhooks delete ID`,
-  );
-}
-
-const isOutcomeUnknown = (error: unknown): boolean =>
-  error instanceof InvalidResponseError ||
-  ((error instanceof ServiceError || error instanceof NetworkError) && error.outcomeUnknown);
 
 /** Reports whether the service runs on this machine, where its keys protect nothing. */
 export async function isLocalService(context: Context): Promise<boolean> {
