@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { Readable } from "node:stream";
 import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
@@ -252,26 +253,10 @@ export async function readBytes(body: AsyncIterable<Uint8Array>): Promise<Buffer
 
 export const readBodyText = async (body: AsyncIterable<Uint8Array>): Promise<string> => String(await readBytes(body));
 
-/** Reads a body in its charset. Bytes that are invalid in it are replaced by U+FFFD, which `drift` reports. */
-async function readText({ headers, body }: HttpResponse): Promise<{ text: string; drift: readonly string[] }> {
+/** Reads a body as UTF-8, the charset of JSON (RFC 8259, 8.1). Invalid bytes become U+FFFD, which `drift` reports. */
+async function readText({ body }: HttpResponse): Promise<{ text: string; drift: readonly string[] }> {
   const bytes = await readBytes(body);
-  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers["content-type"] ?? "")?.[1];
-  const decoder = createFatalDecoder(charset);
-  try {
-    return { text: decoder.decode(bytes), drift: [] };
-  } catch {
-    const { encoding } = decoder;
-    return { text: new TextDecoder(encoding).decode(bytes), drift: [`text that is not ${encoding.toUpperCase()}`] };
-  }
-}
-
-/** Unknown charsets are read as UTF-8, the charset of JSON (RFC 8259, 8.1). */
-function createFatalDecoder(charset: string | undefined) {
-  try {
-    return new TextDecoder(charset, { fatal: true });
-  } catch {
-    return new TextDecoder("utf-8", { fatal: true });
-  }
+  return { text: new TextDecoder().decode(bytes), drift: isUtf8(bytes) ? [] : ["text that is not UTF-8"] };
 }
 
 function parseBody(text: string): unknown {

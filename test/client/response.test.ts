@@ -262,19 +262,10 @@ describe("response validation", () => {
 
 describe("charset of a response", () => {
   const text = '{"id":7,"owner":{"name":"José"}}';
-  const value = { id: 7, owner: { name: "José" } };
-  const accepted: [string, Uint8Array, string][] = [
-    ["a byte order mark", Buffer.from(`\ufeff${text}`), "application/json"],
-    ["UTF-16", Buffer.from(`\ufeff${text}`, "utf16le"), "application/json; charset=utf-16"],
-    ["ISO 8859-1", Buffer.from(text, "latin1"), 'application/json; Charset="ISO-8859-1"'],
-    ["a charset without a name", Buffer.from(text), "application/json; charset=unheard-of"],
-  ];
-  for (const [label, body, type] of accepted) {
-    it(`is honored: ${label}`, async () => {
-      const response = await readBody(json(Thing), 200, body, { "content-type": type });
-      assert.deepEqual([response.value, response.drift], [value, []]);
-    });
-  }
+  it("is UTF-8, with or without a byte order mark", async () => {
+    const response = await readBody(json(Thing), 200, Buffer.from(`\ufeff${text}`));
+    assert.deepEqual([response.value, response.drift], [{ id: 7, owner: { name: "José" } }, []]);
+  });
 
   it("is an error for a read and drift for a write if the bytes are invalid in it", async () => {
     const body = Buffer.from(text, "latin1");
