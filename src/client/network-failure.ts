@@ -119,7 +119,7 @@ function createUnreachedError(proxy: ForwardProxy, cause: unknown): ProxyError {
 }
 
 const isUnsendable = (error: unknown): error is Error =>
-  (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
+  /^UND_ERR_(INVALID_ARG|NOT_SUPPORTED)$/.test((error as { code?: string } | null)?.code ?? "");
 
 /** TLS messages have several lines. */
 function describeProtocolError(code: string, error: { message?: string }): string {

@@ -162,6 +162,13 @@ const rejectedLines: [string, string, RegExp][] = [
     "webhooks trigger NOPE",
     /Activity "NOPE" not found\.\n {2}To list the activities, run svc webhooks trigger\.\n$/,
   ],
+  [
+    "a URL instead of a path",
+    "api GET http://127.0.0.1:4010/x",
+    /<path> must be a path, got a URL\n {2}For another address, use --base-url\.\n/,
+  ],
+  ["an unsupported header", "api GET /x --header Expect:100-continue", /headers?: expect header not supported\n/],
+  ["two help topics", "help exit-codes formats", /svc help shows one topic\n {2}See svc help exit-codes\.\n/],
   ["a misspelled help topic", "help exit-code", /unknown command 'exit-code'\n {2}Did you mean exit-codes\?/],
   [
     "help of an unknown command",

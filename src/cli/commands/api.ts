@@ -39,6 +39,9 @@ const api = defineCommand({
     ],
   ],
   async run(input, context) {
+    if (/^https?:\/\//i.test(input.positionals.path)) {
+      throw new UsageError("<path> must be a path, got a URL", { hint: "For another address, use --base-url." });
+    }
     const path = `/${input.positionals.path.replace(/^\//, "")}`;
     const { service, auth } = findService(path);
     const { baseUrls, credentials } = await context.target(service);
