@@ -3,6 +3,7 @@ import { findOperationAt, type InputOf, type Operation } from "../../src/api/ope
 import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
+import { markExactNumbers, restoreExactNumbers } from "../../src/base/json.ts";
 import { tryParseJson } from "../../src/base/object.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
@@ -33,7 +34,7 @@ export const requestHandlers = {
         .slice(-query.limit)
         .map((entry) => ({
           ...toRequestRecord(entry),
-          ...(query.bodies && entry.body && { body: redactBody(tryParseJson(entry.body.toString("utf8"))) }),
+          ...(query.bodies && entry.body && { body: redactBody(parseLoggedBody(entry.body)) }),
         })),
       total: listedRequests.length,
       reads_omitted: matches.length - listedRequests.length,
@@ -61,6 +62,12 @@ export const requestHandlers = {
     return { items: matches.slice(-limit).map(toInboxRecord), total: matches.length };
   },
 } satisfies ControlHandlers;
+
+function parseLoggedBody(body: Buffer): unknown {
+  const text = body.toString("utf8");
+  const value = tryParseJson(text);
+  return value === undefined ? undefined : markExactNumbers(value, restoreExactNumbers(text, value));
+}
 
 /** Returns the filter of a caller: a workspace's token sees its own requests and those with its workspace's key. */
 async function createVisibilityFilter({

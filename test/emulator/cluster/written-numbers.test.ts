@@ -60,6 +60,16 @@ describe("free-form value with numbers", () => {
     assert.ok(data.includes(`"price":1.10,"power":1e5`), data);
   });
 
+  it("preserves their notation in the request log", async (t) => {
+    const emulator = await startTestEmulator(t);
+    await requestText(emulator, "POST", "/contracts/", contract);
+    const response = await request(`${emulator.controlUrl}/requests?bodies=true`, {
+      headers: { authorization: `Bearer ${emulator.token}` },
+    });
+    const log = await response.body.text();
+    assert.ok(log.includes(`"record_data":${numbers}`), log);
+  });
+
   it("does not treat a forged value as a stored number", async (t) => {
     const emulator = await startTestEmulator(t);
     const forgedNumber = '{"id":"deal-42","record_data":{"x":{"\\u0000number":"1,\\"y\\":2"}}}';
