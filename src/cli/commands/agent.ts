@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import {
   describeRetrySchedule,
   failuresUntilDisabled,
@@ -78,8 +78,11 @@ async function resolveSkillsFolder(dir: string, { host }: Context): Promise<stri
 async function requireInside(cwd: string, file: string): Promise<void> {
   const target = await findLinkTargetOutside(cwd, file);
   if (target === undefined) return;
+  const isSkill = target.endsWith(join(sep, "svc", "SKILL.md"));
   throw new UsageError(`--dir: a link leads from ${relative(cwd, file)} out of this folder, to ${target}`, {
-    hint: `To write there, use --dir ${dirname(dirname(target))}. Otherwise remove the link.`,
+    hint: isSkill
+      ? `To write there, use --dir ${dirname(dirname(target))}. Otherwise remove the link.`
+      : "Remove the link, or choose another folder with --dir.",
   });
 }
 

@@ -34,6 +34,10 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   const columns = readWindowWidth(host.stdout, host.env) ?? (host.stdout.isTTY ? 80 : 100);
   const topic = requestedWords.length === 1 ? helpTopics[requestedWords[0]!] : undefined;
   if (topic) return layOutPage(await topic.createPage(), columns);
+  const [first = ""] = requestedWords;
+  if (isHelpCommand && helpTopics[first]) {
+    throw new UsageError("svc help shows one topic", { hint: `See svc help ${first}.` });
+  }
 
   const names = await groupNames();
   const isAll = argv.includes("--all") && (isHelpCommand || wantsHelp);

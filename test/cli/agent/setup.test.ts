@@ -51,16 +51,19 @@ describe("svc agent setup", () => {
   it("does not write through a link that leads out of the folder, except to a folder that the user names", async (t) => {
     const cwd = await createTestFolder(t);
     const outside = await createTestFolder(t);
-    for (const link of [".agents", ".agents/skills/svc", skillFile]) {
+    const otherHint = "Remove the link, or choose another folder with --dir.";
+    for (const [link, hint] of [
+      [".agents", `To write there, use --dir ${join(outside, "target/skills")}. Otherwise remove the link.`],
+      [".agents/skills/svc", otherHint],
+      [skillFile, otherHint],
+    ] as const) {
       await rm(join(cwd, ".agents"), { recursive: true, force: true });
       await mkdir(dirname(join(cwd, link)), { recursive: true });
       await symlink(join(outside, "target"), join(cwd, link));
       const { exit, stderr } = await runCli("agent setup --force", { cwd });
       assert.equal(exit, 2, link);
-      assert.match(
-        stderr,
-        /^error: --dir: a link leads from \S+ out of this folder, to \/\S+\n {2}To write there, use/,
-      );
+      assert.match(stderr, /^error: --dir: a link leads from \S+ out of this folder, to \/\S+\n/);
+      assert.equal(stderr.split("\n")[1], `  ${hint}`);
     }
     assert.deepEqual(await readdir(outside), []);
     await mkdir(join(outside, "target"));
