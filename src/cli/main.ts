@@ -40,6 +40,11 @@ export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSIO
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
+  // Failures here recur below, where the streams are observed and failures are reported.
+  const page = host.writeAtOnce && (await findRequestedPage(args, host).catch(() => undefined));
+  const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
+  if (rest?.length === 0) return 0;
+
   const shutdown = createShutdownController(host);
   let isOutputClosed = false;
   let outputError: NodeJS.ErrnoException | undefined;
@@ -55,7 +60,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   host.stderr.on("error", onNoteError);
   const stopListening = host.onSignal((name) => shutdown.interrupt(name));
   try {
-    const code = await run(args, host, shutdown).catch((error: unknown) => {
+    const code = await run(args, host, shutdown, rest).catch((error: unknown) => {
       if (isOutputClosed || outputError) return 0;
       throw error;
     });
@@ -74,9 +79,9 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-async function run(argv: readonly string[], host: Host, shutdown: ShutdownController) {
-  const printAndSucceed = (page: string) => printPage(host, page).then(() => 0);
-  const page = await findRequestedPage(argv, host);
+async function run(argv: readonly string[], host: Host, shutdown: ShutdownController, rest?: Uint8Array) {
+  const printAndSucceed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
+  const page = rest ?? (await findRequestedPage(argv, host));
   if (page !== undefined) return printAndSucceed(page);
 
   const { words } = locateCommand(argv);

@@ -20,8 +20,8 @@ const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: forma
 export const escapePage = (host: Host, text: string): string =>
   createCommandNeutralizer(host)(escapeMultilineText(text));
 
-/** Prints a page that `escapePage` has returned. The page is not escaped again. */
-export const printPage = (host: Host, page: string): Promise<void> => write(host.stdout, page);
+/** Prints a page that `escapePage` has returned, or the rest of one. The page is not escaped again. */
+export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
 
 const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
   runnerParsesOutput(env) ? neutralizeCommands : (text) => text;

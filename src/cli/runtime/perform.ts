@@ -229,6 +229,7 @@ export async function runCaptured(
     inherits: false,
     stdin: Readable.from(stdin === undefined ? [] : [stdin]),
     stdout,
+    writeAtOnce: undefined,
     stderr,
     env: { ...host.env, ...env },
     onSignal(listener) {
