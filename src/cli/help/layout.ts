@@ -1,6 +1,6 @@
 import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import { formatFlagValue } from "../parse/declaration.ts";
-import { type ExampleNotation, formatExamples, toExample } from "../process/shell-words.ts";
+import { type ExampleNotation, formatExample, toExample } from "../process/shell-words.ts";
 
 export interface HelpPage {
   readonly usage?: string;
@@ -31,12 +31,19 @@ export function layOutPage(page: HelpPage, columns: number): string {
   const blocks = [
     ...(usage === undefined ? [] : [wrapText(`Usage: ${usage}`, width, 4).join("\n")]),
     ...wrapParagraphs(introduction),
-    ...(examples.length > 0 ? [formatExamples(examples.map(toExample), width)] : []),
+    ...(examples.length > 0 ? [formatExamples(examples)] : []),
     ...formatTables(tables, width),
     ...wrapParagraphs(notes),
   ];
   return `${blocks.join("\n\n")}\n`;
 }
+
+/** A line break would end a command that users paste, so the terminal wraps long examples. */
+const formatExamples = (examples: readonly ExampleNotation[]): string =>
+  [
+    "Examples:",
+    ...examples.map(toExample).flatMap((example) => [`  # ${example.title}`, `  ${formatExample(example)}`]),
+  ].join("\n");
 
 function formatTables(tables: readonly HelpTable[], width: number): string[] {
   const blocks: HelpTable[][] = [];
