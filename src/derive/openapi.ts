@@ -11,7 +11,7 @@ import {
   securitySchemes,
   sharedParameters,
 } from "./openapi/operations.ts";
-import { createSchemaWriter, failureShapes, type Json, type SchemaNames } from "./openapi/schemas.ts";
+import { createSchemaWriter, type Json, type SchemaNames } from "./openapi/schemas.ts";
 
 /** Services with an OpenAPI document. The signed storage has none (DECISIONS.md, E9). */
 export const documentedServices = ["router", "contracts", "emulator"] as const;
@@ -56,7 +56,6 @@ export function buildOpenApi(
   }
   const schemes = new Set<string>(operations.flatMap(({ auth }) => securityRequirements[auth].flat()));
   const used = JSON.stringify({ paths, webhooks });
-  const failureForms = Object.values(failureShapes).filter(({ name }) => used.includes(`/schemas/${name}"`));
   return {
     openapi: "3.1.0",
     info: buildInfo(first.service),
@@ -65,10 +64,7 @@ export function buildOpenApi(
     paths,
     ...(webhooks ? { webhooks } : {}),
     components: {
-      schemas: Object.assign(
-        writer.getComponents(),
-        ...failureForms.map(({ name, schema, parts }) => ({ [name]: schema, ...parts })),
-      ),
+      schemas: writer.getComponents(),
       parameters: pick(sharedParameters, (name) => used.includes(`/parameters/${name}"`)),
       securitySchemes: pick(securitySchemes, (name) => schemes.has(name)),
     },

@@ -32,17 +32,20 @@ const schemaNames: Readonly<Record<DocumentedService, string>> = {
     DeviceGrantTokenResponse DeviceGrantUpdateRequest ExternalServiceIntegrationType HealthCheckResponse
     InvitedUser LoginV2Request MailerWebhookAPIRequest OAuthGrantType OAuthProviderType SignedRequestForm
     StatusType TokenResponse TrialOrgSignUpRequest TrialSignupDomainModel TrialSignupRequest
-    WorkspaceExternalIntegrationDelete Detail HTTPValidationError ValidationError OAuthError`,
+    WorkspaceExternalIntegrationDelete Detail DetailOrOAuthError HTTPValidationError ValidationError
+    OAuthError`,
   contracts: `Address AddressRequest Assignee Attribute Comment Contact CounterPartyDetails
     CounterpartyRecord CreateContractRequest CreateIntakeRequest CreatedContract ExternalMetadata
     ExternalMetadataRequest Identifier ImportExecutedRequest IntakeDetail IntakeRecord IntakeStatus KeyPointer
     ListedContract NumberedContract OrgUser OrganizationAddress PocDetails Priority RecipientRecord RoleRecord
     SendRequest SignatoryDetails Subscription SubscriptionRequest Task TemplateRecord UpdateIntakeRequest
     UploadRequest UploadReviewRequest UploadSignRequest Uploads WebhookCounterparty WebhookEntity WebhookPerson
-    DomainError Detail FieldErrors ${activities.map(namePayload).join(" ")}`,
+    DomainError DomainErrorOrDetail DomainErrorOrDetailOrFieldErrors Detail DetailOrFieldErrors FieldErrors
+    ${activities.map(namePayload).join(" ")}`,
   emulator: `Clock Cluster DeliveryOutcome Device Email Fault InboxRow Invitation InvitedUser
     ListedDelivery LoggedRequest MovedContract OAuthProviderType Owner Priority Readiness Snapshot TokenInfo
-    TraceNode Webhook WorkspaceInfo DomainError Detail ControlError`,
+    TraceNode Webhook WorkspaceInfo DomainError DomainErrorOrControlError
+    DomainErrorOrDetailOrControlError Detail DetailOrControlError ControlError`,
 };
 
 describe("content of the OpenAPI documents", () => {
@@ -73,9 +76,7 @@ describe("content of the OpenAPI documents", () => {
   it("describes the 401 of userinfo for the router and the verifying cluster", () => {
     const { responses } = buildDocument("router").paths["/api/v1/oauth/userinfo/"].get;
     const { content, "x-failures": failures } = responses[401];
-    assert.deepEqual(content["application/json"].schema, {
-      anyOf: [{ $ref: "#/components/schemas/Detail" }, { $ref: "#/components/schemas/OAuthError" }],
-    });
+    assert.deepEqual(content["application/json"].schema, { $ref: "#/components/schemas/DetailOrOAuthError" });
     assert.deepEqual(
       Object.values(content["application/json"].examples).map((example) => (example as { value: unknown }).value),
       [

@@ -39,7 +39,7 @@ export function buildOperationObject(
     security: securityRequirements[auth].map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
     parameters: buildParameters(operation, writer),
     ...(body && method !== "GET" ? { requestBody: body } : {}),
-    responses: { ...successes, ...buildFailureResponses(operation) },
+    responses: { ...successes, ...buildFailureResponses(operation, writer) },
     ...(role === undefined ? {} : { "x-role": role }),
     "x-command": `svc ${"by" in cli ? cli.by : cli.command}`,
     ...(emits?.length ? { "x-emits": emits } : {}),
@@ -131,18 +131,18 @@ function isApplicableFailure({ status }: Failure<unknown>, { auth, request }: Op
 }
 
 /** Builds one response per status, as OpenAPI requires. Failures with the same status have different examples. */
-function buildFailureResponses(operation: Operation): Record<string, Json> {
+function buildFailureResponses(operation: Operation, writer: SchemaWriter): Record<string, Json> {
   const byStatus = new Map<number, FailureCode[]>();
   for (const code of collectFailures(operation)) {
     const { status } = catalogue[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, buildFailureResponse(codes)]));
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, buildFailureResponse(codes, writer)]));
 }
 
 const failureForms = Object.keys(failureShapes) as (keyof typeof failureShapes)[];
 
-function buildFailureResponse(codes: readonly FailureCode[]): Json {
+function buildFailureResponse(codes: readonly FailureCode[], writer: SchemaWriter): Json {
   const forms = failureForms.filter((form) => codes.some((code) => catalogue[code].shape === form));
   const mediaTypes = [...new Set(forms.map((form) => failureShapes[form].mediaType))];
   const headersByCode = codes.map((code) => Object.keys(catalogue[code].headers?.(sampleData) ?? {}));
@@ -156,13 +156,11 @@ function buildFailureResponse(codes: readonly FailureCode[]): Json {
     content: Object.fromEntries(
       mediaTypes.map((mediaType) => {
         const ofType = forms.filter((form) => failureShapes[form].mediaType === mediaType);
-        const refs = ofType.map((form) => ({ $ref: `#/components/schemas/${failureShapes[form].name}` }));
         const matchingCodes = codes.filter((code) => ofType.includes(catalogue[code].shape));
         return [
           mediaType,
           {
-            // A body can have several forms, so `oneOf` would fail.
-            schema: refs.length === 1 ? refs[0] : { anyOf: refs },
+            schema: writer.writeForms(ofType.map((form) => failureShapes[form])),
             examples: Object.fromEntries(
               matchingCodes.map((code) => [
                 code,

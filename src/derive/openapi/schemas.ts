@@ -18,6 +18,8 @@ export interface SchemaWriter {
     readonly properties: Readonly<Record<string, Json>>;
     readonly required: readonly string[];
   };
+  /** Writes the forms that a failure body can have. Several forms become one type, such as `DetailOrFieldErrors`. */
+  writeForms(forms: readonly SchemaForm[]): Json;
   getComponents(): Record<string, Json>;
 }
 
@@ -54,7 +56,7 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
       components.set(key, {});
       components.set(key, writeBody(schema, direction));
     }
-    return { $ref: `#/components/schemas/${key}` };
+    return createReference(key);
   };
 
   const writeFields = (shape: z.ZodObject) => {
@@ -64,12 +66,25 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
     return { properties, required };
   };
 
+  const writeForms = (forms: readonly SchemaForm[]) => {
+    for (const { name, schema, parts } of forms) {
+      for (const [key, part] of Object.entries({ [name]: schema, ...parts })) components.set(key, part);
+    }
+    const key = forms.map(({ name }) => name).join("Or");
+    // A body can have several forms, so `oneOf` would fail.
+    if (forms.length > 1) components.set(key, { anyOf: forms.map(({ name }) => createReference(name)) });
+    return createReference(key);
+  };
+
   return {
     write,
     writeFields,
+    writeForms,
     getComponents: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }
+
+const createReference = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
 /** Changes the schema in place, as zod's override requires. */
 function simplifySchema(json: Record<string, unknown>, direction: Direction): void {
@@ -124,7 +139,7 @@ interface SchemaForm {
   readonly mediaType: string;
   readonly schema: Json;
   /** Other schemas to which this schema refers. */
-  readonly parts?: Json;
+  readonly parts?: Readonly<Record<string, Json>>;
   /** Example for failures whose body cannot be generated from a template. */
   readonly sample: unknown;
 }
@@ -162,10 +177,7 @@ export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
     name: "HTTPValidationError",
     mediaType: "application/json",
     // The body has FastAPI's format.
-    schema: {
-      type: "object",
-      properties: { detail: { type: "array", items: { $ref: "#/components/schemas/ValidationError" } } },
-    },
+    schema: { type: "object", properties: { detail: { type: "array", items: createReference("ValidationError") } } },
     parts: {
       ValidationError: createObjectSchema(["loc", "msg", "type"], {
         loc: { type: "array", items: { anyOf: [text, { type: "integer" }] } },
