@@ -308,6 +308,30 @@ steps:
     assert.deepEqual([second.exit, await second.readFile("story.yaml")], [0, steps(list(1))], second.stdout);
   });
 
+  it("reports an expectation behind an alias or a merge key, which it cannot write", async (t) => {
+    const story = (first: number) => `
+steps:
+  - { call: contracts.list, expect: &list { status: ${first} } }
+  - { call: contracts.list, expect: *list }
+  - call: contracts.list
+    expect: { <<: *list, json: {} }
+`;
+    const { exit, stderr, readFile } = await runStory(t, story(500), ["--update"]);
+    assert.deepEqual(
+      [exit, stderr.split("\n"), `\n${await readFile("story.yaml")}`],
+      [
+        1,
+        [
+          "Wrote 1 expectation into story.yaml",
+          "warning: story.yaml:3:37: status is behind an alias or a merge key and cannot be written.",
+          "warning: story.yaml:5:13: status is behind an alias or a merge key and cannot be written.",
+          "",
+        ],
+        story(200),
+      ],
+    );
+  });
+
   it("leaves a matching file unchanged", async (t) => {
     const story = "steps:   [ {advance: PT1H} ]\n";
     const { exit, stderr, readFile } = await runStory(t, story, ["--update"]);

@@ -71,9 +71,9 @@ export async function runFiles(
       for (const problem of problems) await annotate({ file, ...problem }, `${title}: ${problem.message}`);
     }
   }
-  if (update) await updateExpectations(scenarios, results, context);
+  const isUpdated = !update || (await updateExpectations(scenarios, results, context));
   const seconds = (host.wall.monotonicNow() - startedAt) / 1_000;
-  const ok = results.every((result) => result.ok);
+  const ok = isUpdated && results.every((result) => result.ok);
   if (report !== undefined) await writeOutput(host, report, [Buffer.from(formatJUnitReport(results))]);
   if (html !== undefined) await writeOutput(host, html, [Buffer.from(formatHtmlReport(results, seconds))]);
   if (isText) await output.print(formatRunSummary(results, seconds));
@@ -123,17 +123,31 @@ export async function watchFiles(
   }
 }
 
+/** Resolves with true if all observed values are written. */
 async function updateExpectations(
   scenarios: readonly ParsedScenario[],
   results: readonly ScenarioResult[],
   { host, output }: Context,
-): Promise<void> {
+): Promise<boolean> {
+  let isComplete = true;
   for (const { file, seen } of results) {
     const parsed = scenarios.find((scenario) => scenario.file === file);
-    if (!parsed || seen.length === 0) continue;
-    await writeOutput(host, resolve(host.cwd, file), [Buffer.from(insertObservations(parsed, seen))]);
-    await output.note(`Wrote ${pluralize(seen.length, "expectation")} into ${file}`);
+    if (!parsed) continue;
+    const written = seen.filter(({ path }) => parsed.document.hasIn(path));
+    if (written.length > 0) {
+      await writeOutput(host, resolve(host.cwd, file), [Buffer.from(insertObservations(parsed, written))]);
+      await output.note(`Wrote ${pluralize(written.length, "expectation")} into ${file}`);
+    }
+    for (const { path } of seen.filter((value) => !written.includes(value))) {
+      const { line, column } = parsed.locate(path);
+      const name = path.slice(path.lastIndexOf("expect") + 1).join(".");
+      await output.warn(
+        `warning: ${file}:${line}:${column}: ${name} is behind an alias or a merge key and cannot be written.`,
+      );
+      isComplete = false;
+    }
   }
+  return isComplete;
 }
 
 async function* runInThisProcess(
