@@ -8,7 +8,7 @@ import type { CommandSpec } from "../../../src/derive/command-spec.ts";
 import { getCommandName } from "../../support/cli/command-lines.ts";
 import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
-import { prepareSendingLines, runPrepared } from "../../support/cli/prepared-lines.ts";
+import { prepareSendingLines, runPrepared, selectOneOfEachKind } from "../../support/cli/prepared-lines.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 /** A service that sends this status and body to every request. */
@@ -36,7 +36,8 @@ describe("successful 2xx response to a command", () => {
       it(`is accepted with status ${status} ${body === "" ? "without a body" : "with a body"}`, async (t) => {
         const service = await startRespondingService(t, status, body);
         const failures = await findFailingCases(
-          derivedLines,
+          // All derived commands share their code, so all of them run with one status only.
+          status === 200 ? derivedLines : selectOneOfEachKind(derivedLines),
           ({ label }) => label,
           async (example) => {
             const spec = example.line.command as CommandSpec;
@@ -61,7 +62,7 @@ describe("successful 2xx response to a command", () => {
 
   it("causes no error in a hand-written command", async (t) => {
     const failures: Record<string, string> = {};
-    for (const status of [200, 201, 202, 204]) {
+    for (const status of [202, 204]) {
       const service = await startRespondingService(t, status, status === 204 ? "" : '{"id":"C-1"}');
       const unresolved = await findFailingCases(
         lines.filter((example) => !derivedLines.includes(example)),
