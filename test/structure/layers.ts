@@ -97,7 +97,7 @@ const cliParts = createLayers(
       homeOf: "which commands exist, derived and hand-written",
     },
     { name: "runtime", io: true, homeOf: "running one command line: its context, its input, derived commands" },
-    { name: "commands", lazily: ["emulator"], io: true, homeOf: "hand-written commands" },
+    { name: "commands", also: ["fixtures"], lazily: ["emulator"], io: true, homeOf: "hand-written commands" },
     { name: "help", io: false, homeOf: "pages of help, completion" },
   ],
 );

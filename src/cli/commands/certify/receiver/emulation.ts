@@ -1,3 +1,4 @@
+import demo from "../../../../../fixtures/seeds/demo.json" with { type: "json" };
 import type { Activity } from "../../../../api/activities.ts";
 import { createWebhook } from "../../../../api/contracts/webhooks.ts";
 import { fireActivity } from "../../../../api/emulator/activities.ts";
@@ -117,27 +118,8 @@ export async function startCertificationEmulator(
   };
 }
 
-/**
- * Creates the seed of a workspace with everything that a contract needs. The emulator generates a key if none is given.
- */
-const createSeed = (hmac_key: string | undefined): object => ({
-  time: "2031-01-02T03:04:05Z",
-  clusters: [{ id: "eu-1", label: "eu" }],
-  workspaces: [
-    {
-      id: 1,
-      cluster_id: "eu-1",
-      name: "Northwind Legal",
-      acting_user_id: 11,
-      organization_types: [{ id: 1, name: "Corporation" }],
-      jurisdictions: [{ id: 1, name: "Germany", iso_code: "DE" }],
-      ...(hmac_key !== undefined && { hmac_key }),
-    },
-  ],
-  users: [
-    { id: 11, workspace_id: 1, name: "Ada Keller", email: "ada@northwind.example", designation: "Counsel", roles: [1] },
-  ],
-  roles: [{ id: 1, workspace_id: 1, name: "Legal" }],
-  contract_types: [{ id: 301, workspace_id: 1, name: "NDA", routes: ["review", "sign"] }],
-  templates: [{ id: 101, workspace_id: 1, name: "Mutual NDA", contract_type_id: 301 }],
-});
+/** Creates the demo seed with a given key. Without one, the emulator derives the key. */
+function createSeed(hmac_key: string | undefined): object {
+  const [first, ...others] = demo.workspaces;
+  return { ...demo, workspaces: [{ ...first, ...(hmac_key !== undefined && { hmac_key }) }, ...others] };
+}
