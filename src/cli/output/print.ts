@@ -107,8 +107,9 @@ export function createPrinter(host: Host, color: boolean | undefined) {
     async showStatus(text: string | undefined): Promise<void> {
       const { stderr } = host;
       if (!canShowStatusLine(stderr)) return;
-      const status =
-        text === undefined ? "" : truncateLine(neutralize(escapeControlCharacters(text)), stderr.columns ?? 80);
+      const line = neutralize(escapeControlCharacters(text ?? ""));
+      // A wrapped line could not be rewritten.
+      const status = line.slice(0, (stderr.columns ?? 80) - 1);
       if (status === "" && !hasStatus) return;
       hasStatus = status !== "";
       await write(stderr, `${clearLine}${status}`);
@@ -142,10 +143,6 @@ type Paint = Readonly<Record<StyleName, (text: string) => string>>;
 export const canShowStatusLine = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
 
 const clearLine = "\r\x1b[K";
-
-/** A wrapped line could not be rewritten. */
-const truncateLine = (text: string, columns: number): string =>
-  text.length < columns ? text : text.slice(0, columns - 1);
 
 /** GitHub Actions, Azure Pipelines, TeamCity and compatible runners execute some lines of the output. */
 const runnerParsesOutput = ({ GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION }: Host["env"]): boolean =>

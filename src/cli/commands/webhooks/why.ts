@@ -4,7 +4,7 @@ import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listFaults } from "../../../api/emulator/faults.ts";
 import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import type { Column, ResultOf } from "../../../api/operation.ts";
+import type { Column } from "../../../api/operation.ts";
 import type { Delivery } from "../../../api/webhook-health/attempts.ts";
 import {
   assessDeletedWebhook,
@@ -186,8 +186,6 @@ function findNamedWebhooks(argument: string, all: readonly Webhook[]): readonly 
     : all.filter(({ title, workspace, workspace_id }) => isNamed(title, workspace, workspace_id));
 }
 
-type Page = ResultOf<typeof listDeliveries>;
-
 /** Page size of the log, and the number of newest deliveries to read. The console uses the same number. */
 const pageSize = 500;
 const maxDeliveries = 10_000;
@@ -244,14 +242,10 @@ async function getVirtualTime(client: Client): Promise<number> {
 
 const formatTime = (iso: string): string => iso;
 
-async function fetchFirstPage(webhook: number | undefined, client: Client, offset = 0): Promise<Page> {
-  return client.call(listDeliveries, { query: { webhook, limit: pageSize, offset } });
-}
-
 async function readLog(webhook: number | undefined, client: Client) {
   const deliveries = new Map<number, Delivery>();
   for (let offset = 0; ; offset += pageSize) {
-    const { items, total } = await fetchFirstPage(webhook, client, offset);
+    const { items, total } = await client.call(listDeliveries, { query: { webhook, limit: pageSize, offset } });
     for (const item of items) deliveries.set(item.id, item);
     const isPartial = items.length === pageSize && offset + items.length < total;
     if (!isPartial || deliveries.size >= maxDeliveries) return { deliveries: [...deliveries.values()], isPartial };
