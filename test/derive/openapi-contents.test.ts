@@ -34,7 +34,9 @@ const schemaNames: Readonly<Record<DocumentedService, string>> = {
     StatusType TokenResponse TrialOrgSignUpRequest TrialSignupDomainModel TrialSignupRequest
     WorkspaceExternalIntegrationDelete Detail DetailOrOAuthError HTTPValidationError ValidationError
     OAuthError`,
-  contracts: `Address AddressRequest Assignee Attribute Comment Contact CounterPartyDetails
+  contracts: `ActivityData AddressActivityData CommentActivityData ContactActivityData CounterpartyActivityData
+    EmailActivityData KeyPointerActivityData MailerActivityData NotificationActivityData SendingActivityData
+    Address AddressRequest Assignee Attribute Comment Contact CounterPartyDetails
     CounterpartyRecord CreateContractRequest CreateIntakeRequest CreatedContract ExternalMetadata
     ExternalMetadataRequest Identifier ImportExecutedRequest IntakeDetail IntakeRecord IntakeStatus KeyPointer
     ListedContract NumberedContract OrgUser OrganizationAddress PocDetails Priority RecipientRecord RoleRecord

@@ -41,8 +41,13 @@ export const ContractFacts = z.object({
   contract_template_id: z.int().optional(),
 });
 
-const addresses = z.array(z.string());
-const emailEvent = z.object({
+/**
+ * The keys of `activity_data`. Those of e-mails, sending and notifications are public (DECISIONS.md, F21). Those of
+ * comments, counterparties and key pointers are assumed, and absent if the activity is triggered manually.
+ */
+export const ActivityData = z.looseObject({ performed_by: WebhookPerson, timestamp });
+
+export const EmailActivityData = ActivityData.extend({
   email_event_data: z
     .object({
       recipient_email: z.string(),
@@ -52,51 +57,51 @@ const emailEvent = z.object({
     .optional()
     .describe("Absent without a recipient"),
 });
-const mailerEvent = emailEvent.extend({
+export const MailerActivityData = EmailActivityData.extend({
   mailer_event: z
     .object({ type: z.enum(mailerEventNames), purpose: z.enum(emailPurposes) })
     .optional()
     .describe("Report of the provider and its e-mail; its payload is not public"),
 });
-const ofCounterparty = { counterparty_id: z.int().optional() };
-const contactOf = z.object({ ...ofCounterparty, contact_id: z.int().optional() });
-const addressOf = z.object({ ...ofCounterparty, address_id: z.int().optional() });
-const keyPointer = z.object({
+export const CounterpartyActivityData = ActivityData.extend({ counterparty_id: z.int().optional() });
+export const ContactActivityData = CounterpartyActivityData.extend({ contact_id: z.int().optional() });
+export const AddressActivityData = CounterpartyActivityData.extend({ address_id: z.int().optional() });
+export const KeyPointerActivityData = ActivityData.extend({
   key_pointer: z.object({ id: z.int(), field_name: z.string(), value: z.unknown() }).optional(),
 });
+export const CommentActivityData = ActivityData.extend({
+  comment: z.object({ id: z.int(), comment: z.string() }).optional(),
+});
+const addresses = z.array(z.string());
+export const SendingActivityData = ActivityData.extend({
+  counterparty_email_recipients: z.object({ to_recipients: addresses, cc_recipients: addresses }),
+});
+export const NotificationActivityData = ActivityData.extend({
+  signatory: z.object({ name: z.string(), email: z.string() }).optional(),
+});
 
-/**
- * The other keys of `activity_data`. The keys of e-mails, sending and notifications are public (DECISIONS.md, F21). The
- * keys of comments, counterparties and key pointers are assumed, and absent if the activity is triggered manually.
- */
-const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
-  CONTRACT_SENT_TO_COUNTERPARTY: z.object({
-    counterparty_email_recipients: z.object({ to_recipients: addresses, cc_recipients: addresses }),
-  }),
-  CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT: z.object({
-    signatory: z.object({ name: z.string(), email: z.string() }).optional(),
-  }),
-  MAILER_EMAIL_EVENT: mailerEvent,
-  CONTRACT_ACTIVITY_LOG_COMMENT_CREATED: z.object({
-    comment: z.object({ id: z.int(), comment: z.string() }).optional(),
-  }),
-  CONTRACT_KEY_POINTER_CREATION: keyPointer,
-  CONTRACT_KEY_POINTER_UPDATION: keyPointer,
-  COUNTER_PARTY_CREATED: z.object(ofCounterparty),
-  COUNTER_PARTY_UPDATED: z.object(ofCounterparty),
-  COUNTER_PARTY_CONTACT_CREATED: contactOf,
-  COUNTER_PARTY_CONTACT_UPDATED: contactOf,
-  COUNTER_PARTY_ADDRESS_CREATED: addressOf,
-  COUNTER_PARTY_ADDRESS_UPDATED: addressOf,
+const dataOfActivity: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
+  CONTRACT_SENT_TO_COUNTERPARTY: SendingActivityData,
+  CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT: NotificationActivityData,
+  MAILER_EMAIL_EVENT: MailerActivityData,
+  CONTRACT_ACTIVITY_LOG_COMMENT_CREATED: CommentActivityData,
+  CONTRACT_KEY_POINTER_CREATION: KeyPointerActivityData,
+  CONTRACT_KEY_POINTER_UPDATION: KeyPointerActivityData,
+  COUNTER_PARTY_CREATED: CounterpartyActivityData,
+  COUNTER_PARTY_UPDATED: CounterpartyActivityData,
+  COUNTER_PARTY_CONTACT_CREATED: ContactActivityData,
+  COUNTER_PARTY_CONTACT_UPDATED: ContactActivityData,
+  COUNTER_PARTY_ADDRESS_CREATED: AddressActivityData,
+  COUNTER_PARTY_ADDRESS_UPDATED: AddressActivityData,
 };
 
 const getActivityData = (activity: Activity): z.ZodObject =>
-  furtherData[activity] ?? (activity.includes("_EMAIL_") ? emailEvent : z.object({}));
+  dataOfActivity[activity] ?? (activity.includes("_EMAIL_") ? EmailActivityData : ActivityData);
 
 const buildPayloadSchema = (activity: Activity): z.ZodObject =>
   z.looseObject({
     activity: z.literal(activity),
-    activity_data: z.looseObject({ performed_by: WebhookPerson, timestamp, ...getActivityData(activity).shape }),
+    activity_data: getActivityData(activity),
     // A counterparty can exist before its contract, and an e-mail need not concern one (DECISIONS.md, C17).
     ...(activity.startsWith("COUNTER_PARTY_") || activity === "MAILER_EMAIL_EVENT"
       ? ContractFacts.partial()
