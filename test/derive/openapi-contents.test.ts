@@ -113,6 +113,10 @@ describe("content of the OpenAPI documents", () => {
     assert.equal(required("contracts", "/api/v2.1/public/contracts/{contract_id}/review_request/"), true);
     assert.equal(required("contracts", "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties"), false);
     assert.equal(required("router", "/api/v1/oauth/token/"), true);
+    const [form] = Object.values<{ schema: { required?: string[] } }>(
+      buildDocument("router").paths["/api/v1/oauth/token/"].post.requestBody.content,
+    );
+    assert.deepEqual(form?.schema.required, ["grant_type"]);
   });
 
   for (const service of ["router", "contracts"] as const) {

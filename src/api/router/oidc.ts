@@ -43,8 +43,8 @@ const TokenRequest = z
     client_secret: optionalString.describe("Secret of a confidential client"),
     scope: optionalString.describe("Scopes to request, separated by spaces"),
   })
-  .default({})
-  .meta({ required: ["grant_type"], default: undefined });
+  .meta({ required: ["grant_type"] })
+  .default({});
 
 export const exchangeToken = defineOperation({
   id: "oidc.token",

@@ -33,11 +33,15 @@ export function buildRequestBody(operation: Operation, writer: SchemaWriter): Js
 function isBodyOptional(body: RequestBody, { absentBody }: Service): boolean {
   if (!("schema" in body)) return true;
   // Errors in the handler's own wording are only in the schema's metadata.
-  const { required, oneOf, anyOf } = body.schema.meta() ?? {};
+  const { required, oneOf, anyOf } = unwrapDefault(body.schema).meta() ?? {};
   if (required ?? oneOf ?? anyOf) return false;
   const readAsEmpty = body.kind === "form" || absentBody === "empty";
   return [undefined, ...(readAsEmpty ? [{}] : [])].some((emptyBody) => body.schema.safeParse(emptyBody).success);
 }
+
+/** Omits the default, which confuses generators. `required` states that a body can be absent. */
+const unwrapDefault = (schema: z.ZodType): z.ZodType =>
+  schema.type === "default" || schema.type === "prefault" ? (schema as z.ZodDefault<z.ZodType>).unwrap() : schema;
 
 /** Lists one media type, because generators make awkward clients of two. The other one of `jsonOrForm` is tolerated. */
 function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaContent {
@@ -46,10 +50,8 @@ function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaCont
     case "form":
     case "jsonOrForm": {
       const isForm = body.kind === "form" || isOAuthRequest(body);
-      // `required` states that a body can be absent. A default as well confuses generators.
-      const hasDefault = body.schema.type === "default" || body.schema.type === "prefault";
-      const schema = hasDefault ? (body.schema as z.ZodDefault<z.ZodType>).unwrap() : body.schema;
-      return { [isForm ? "application/x-www-form-urlencoded" : "application/json"]: writer.write(schema, "input") };
+      const mediaType = isForm ? "application/x-www-form-urlencoded" : "application/json";
+      return { [mediaType]: writer.write(unwrapDefault(body.schema), "input") };
     }
     case "raw":
       return { "*/*": { description: "Forwarded byte for byte" } };
@@ -97,7 +99,7 @@ function buildResponse(
         content: Object.assign(
           {},
           ...[body.mediaType, ...(body.others ?? [])].map((type) =>
-            createContent(type, { type: "string", ...(type.startsWith("text/") ? {} : { format: "binary" }) }),
+            createContent(type, { type: "string", ...(type.includes("text") ? {} : { format: "binary" }) }),
           ),
         ),
       };
