@@ -205,13 +205,14 @@ async function pollForTokens(
   poll: () => Promise<OAuthResponse>,
   { host: { wall }, output, signal }: Context,
 ): Promise<OAuthResponse> {
-  const deadline = Date.parse(expires_at);
+  // The machine's clock can be set during the wait.
+  const deadline = wall.monotonicNow() + Date.parse(expires_at) - wall.now();
   let intervalSeconds = interval;
   let failures = 0;
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
     // After the expiry, a poll can only return "expired".
-    if (!(wall.now() + waitMs < deadline)) throw createExpiredError();
+    if (!(wall.monotonicNow() + waitMs < deadline)) throw createExpiredError();
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
     const response = await poll().catch((error: unknown) => {

@@ -147,6 +147,13 @@ describe("svc auth device-login with the emulator", () => {
     assert.match(stderr, /The code expired before it was approved/);
   });
 
+  it("continues to wait if the machine's clock is set forward", async (t) => {
+    const { svc, wall } = await startWithDecision(t, { status: "AUTHORIZED", after: 2 });
+    const now = () => wall.now() + (wall.slept.length > 0 ? 2 * 3_600_000 : 0);
+    const { exit, stderr } = await svc(login, { wall: { ...wall, now } });
+    assert.deepEqual([exit, wall.slept], [0, [5, 5]], stderr);
+  });
+
   it("exits with 4 for an unknown client", async (t) => {
     const { svc, wall } = await startWithDecision(t, { status: "DENIED", after: -1 });
     const { exit, stderr } = await svc("auth device-login --client-id nobody", { wall });
