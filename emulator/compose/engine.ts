@@ -62,7 +62,7 @@ export function startEngine(
     deterministic,
     handlers: {
       ...createContractJobHandlers({ clock, settings }),
-      ...createReportJobHandlers({ store, clock, wall, deterministic, router, onGiveUp: log }),
+      ...createReportJobHandlers({ store, clock, router, onGiveUp: log }),
       ...createDeliveryJobHandlers({
         clock,
         wall,

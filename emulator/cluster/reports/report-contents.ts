@@ -1,4 +1,4 @@
-import type { Clock, WallClock } from "../../../src/base/clock.ts";
+import type { Clock } from "../../../src/base/clock.ts";
 import { hashEmail } from "../../../src/base/email-address.ts";
 import type { JobCommit, JobHandlers } from "../../clock/job-handler.ts";
 import { dequeue, enqueue, getCause, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
@@ -9,26 +9,24 @@ import { contracts } from "../contracts/rows.ts";
 import { appInstallations } from "../installations.ts";
 import { invitations } from "../invitations/invite.ts";
 import {
-  type BulkOperation,
-  type BulkReport,
   formatReportRef,
   parseReportRef,
-  ReportBatcher,
   type ReportKind,
   type RouterClient,
   type RouterRequester,
   reportKinds,
 } from "./report.ts";
 
-interface ReportRouter {
-  readonly request: RouterRequester;
-  sendBulk(...reports: readonly BulkReport[]): Promise<boolean>;
-}
-
 interface Report {
   readonly cluster_id: string;
   /** Resolves with true if the router accepted everything. */
-  readonly send: (router: ReportRouter) => Promise<boolean | "not-found">;
+  readonly send: (request: RouterRequester) => Promise<boolean | "not-found">;
+}
+
+interface BulkOperation {
+  readonly method: "POST" | "DELETE";
+  readonly path: string;
+  readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
 }
 
 const addSignatories: BulkOperation = {
@@ -47,6 +45,18 @@ const endTokens = createTokenOperation("DELETE", "counter_party");
 const mapCreatorTokens = createTokenOperation("POST", "creator");
 const endCreatorTokens = createTokenOperation("DELETE", "creator");
 
+/** Sends lists one after another, without empty lists. Resolves with true if the router accepted all of them. */
+async function sendBulk(
+  request: RouterRequester,
+  clusterId: string,
+  ...lists: readonly (readonly [operation: BulkOperation, texts: readonly string[]])[]
+): Promise<boolean> {
+  for (const [{ method, path, buildBody }, texts] of lists) {
+    if (texts.length > 0 && (await request(method, path, buildBody(texts, clusterId))) !== true) return false;
+  }
+  return true;
+}
+
 /** Readers of each kind of report. A report is undefined if there is nothing to report. */
 const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
   /** One job reports signatories and invited people, because both are known on sending (DECISIONS.md, R33). */
@@ -56,17 +66,18 @@ const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Pro
     const hashes = contract.signatories.map(({ email }) => hashEmail(email));
     const { openTokens, endedTokens } = await listTokens(view, { by: "contract", equals: id });
     const { cluster_id } = contract;
-    const send = ({ sendBulk }: ReportRouter) =>
-      sendBulk([addSignatories, hashes], [mapTokens, openTokens], [endTokens, endedTokens]);
+    const send = (request: RouterRequester) =>
+      sendBulk(request, cluster_id, [addSignatories, hashes], [mapTokens, openTokens], [endTokens, endedTokens]);
     return { cluster_id, send };
   },
 
   /** Maps the invitations to a contract while they are open (DECISIONS.md, R34). */
   "report-invitations": async (view, id) => {
     const { cluster_id, openTokens, endedTokens } = await listTokens(view, { by: "contract", equals: id });
-    return cluster_id === undefined
-      ? undefined
-      : { cluster_id, send: ({ sendBulk }) => sendBulk([mapTokens, openTokens], [endTokens, endedTokens]) };
+    if (cluster_id === undefined) return undefined;
+    const send = (request: RouterRequester) =>
+      sendBulk(request, cluster_id, [mapTokens, openTokens], [endTokens, endedTokens]);
+    return { cluster_id, send };
   },
 
   /** After the acceptance, reports the address, the API key if it acts for the member, and the end of the token. */
@@ -77,10 +88,10 @@ const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Pro
     const { cluster_id, client_id, acting_user_id } = workspace;
     const { openTokens, endedTokens } = await listTokens(view, { by: "user", equals: id });
     const client = { client_ids: [client_id], cluster_id };
-    const send = async (router: ReportRouter) =>
-      (!user.is_active || (await mapAddress(router, hashEmail(user.email), cluster_id))) === true &&
-      (acting_user_id !== id || (await router.request("POST", "/router/v1/cluster_clients/bulk", client))) === true &&
-      router.sendBulk([mapCreatorTokens, openTokens], [endCreatorTokens, endedTokens]);
+    const send = async (request: RouterRequester) =>
+      (!user.is_active || (await mapAddress(request, hashEmail(user.email), cluster_id))) === true &&
+      (acting_user_id !== id || (await request("POST", "/router/v1/cluster_clients/bulk", client))) === true &&
+      sendBulk(request, cluster_id, [mapCreatorTokens, openTokens], [endCreatorTokens, endedTokens]);
     return { cluster_id, send };
   },
 
@@ -89,7 +100,7 @@ const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Pro
     const { cluster_id, account } = (await view.get(appInstallations, id)) ?? {};
     if (!cluster_id || !account) return undefined;
     const teams = { chat_a_team_id_list: [account.id], cluster_id };
-    return { cluster_id, send: ({ request }) => request("POST", "/router/v1/cluster_chat_a_teams/bulk", teams) };
+    return { cluster_id, send: (request) => request("POST", "/router/v1/cluster_chat_a_teams/bulk", teams) };
   },
 };
 
@@ -101,7 +112,7 @@ async function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
 }
 
 /** A signup does not move an address from another cluster (DECISIONS.md, R23). */
-async function mapAddress({ request }: ReportRouter, hash: string, cluster_id: string) {
+async function mapAddress(request: RouterRequester, hash: string, cluster_id: string) {
   const ownerResult = await request("GET", `/router/v1/cluster_emails/email/${hash}`);
   if (ownerResult !== "not-found") return ownerResult;
   return request("POST", "/router/v1/cluster_emails/bulk", { email_hash_list: [hash], cluster_id });
@@ -110,9 +121,7 @@ async function mapAddress({ request }: ReportRouter, hash: string, cluster_id: s
 interface ReportContext {
   readonly store: Store;
   readonly clock: Clock;
-  readonly wall: WallClock;
   readonly router: RouterClient;
-  readonly deterministic: boolean;
   /** Called after the last failed retry, with a log line. */
   readonly onGiveUp: (line: string) => void;
 }
@@ -121,8 +130,6 @@ interface ReportContext {
 const retryDelaysMinutes = [1, 2, 4, 8, 16];
 
 export function createReportJobHandlers(context: ReportContext): JobHandlers {
-  const batcher = new ReportBatcher(context.router, context.wall, context.deterministic);
-
   async function sendReport(kind: ReportKind, entry: ScheduledEntry, signal: AbortSignal): Promise<JobCommit> {
     const { report, cluster } = await context.store.read(async (view) => {
       const report = await reportReaders[kind](view, parseReportRef(entry.ref).id);
@@ -130,11 +137,7 @@ export function createReportJobHandlers(context: ReportContext): JobHandlers {
     });
     // An external back end sends its own reports.
     if (!report || cluster?.external_url !== null) return (tx) => endEntry(tx, entry, "nothing-to-report");
-    const sender = { cluster_id: cluster.id, key: cluster.key, cause: getCause(entry), signal };
-    const isAccepted = await report.send({
-      request: context.router(sender),
-      sendBulk: (...reports) => batcher.send(sender, reports),
-    });
+    const isAccepted = await report.send(context.router({ key: cluster.key, cause: getCause(entry), signal }));
     return (tx) => (isAccepted === true ? endEntry(tx, entry, "reported") : scheduleRetry(tx, entry, context));
   }
 

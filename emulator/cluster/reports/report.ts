@@ -1,4 +1,3 @@
-import type { WallClock } from "../../../src/base/clock.ts";
 import { isOneOf } from "../../../src/base/object.ts";
 import { enqueue } from "../../clock/schedule.ts";
 import { type Forwarder, sendRequest } from "../../http/outgoing/forward.ts";
@@ -31,8 +30,7 @@ export function parseReportRef(ref: string): { readonly id: number; readonly fai
   return { id, failures };
 }
 
-export interface ReportSender {
-  readonly cluster_id: string;
+interface ReportSender {
   readonly key: string;
   readonly cause: Cause | undefined;
   /** Aborted when the emulator closes, or when the contract belongs to a replaced state. */
@@ -67,86 +65,3 @@ export const createRouterClient =
     if (result.kind !== "answered") return false;
     return result.status === 404 ? "not-found" : result.status < 300;
   };
-
-export interface BulkOperation {
-  readonly method: "POST" | "DELETE";
-  readonly path: string;
-  readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
-}
-
-export type BulkReport = readonly [bulk: BulkOperation, texts: readonly string[]];
-
-interface ReportBatch {
-  readonly parts: (readonly string[])[];
-  readonly isFull: AbortController;
-  readonly result: Promise<boolean>;
-}
-
-/** A batch is sent after a pause without reports, which is not noticeable, or after the maximum. */
-const batchPauseMs = 25;
-const maxBatchMs = 250;
-/** Half of the slots of the schedule stay free. */
-const maxBatchReports = 32;
-
-/**
- * Reports that follow each other quickly share a request, because a request costs as much as sending a contract. With
- * `isOrdered`, reports are sent one after another, so that their order is the same in every run.
- */
-export class ReportBatcher {
-  readonly #router: RouterClient;
-  readonly #wall: WallClock;
-  readonly #isOrdered: boolean;
-  readonly #openBatches = new Map<string, ReportBatch>();
-
-  constructor(router: RouterClient, wall: WallClock, isOrdered: boolean) {
-    this.#router = router;
-    this.#wall = wall;
-    this.#isOrdered = isOrdered;
-  }
-
-  /** Resolves with true if the router accepted all reports. Empty reports are skipped. */
-  async send(sender: ReportSender, reports: readonly BulkReport[]): Promise<boolean> {
-    const nonEmpty = reports.filter(([, texts]) => texts.length > 0);
-    if (!this.#isOrdered) return (await Promise.all(nonEmpty.map((each) => this.#join(sender, each)))).every(Boolean);
-    for (const each of nonEmpty) if (!(await this.#sendNow(sender, each))) return false;
-    return true;
-  }
-
-  async #join(sender: ReportSender, [bulk, texts]: BulkReport): Promise<boolean> {
-    // The report of a replaced state must not be sent with those of the present one.
-    if (sender.signal.aborted) return false;
-    const name = `${sender.cluster_id} ${sender.key} ${bulk.method} ${bulk.path}`;
-    const openBatch = this.#openBatches.get(name);
-    openBatch?.parts.push(texts);
-    const batch = openBatch ?? this.#openBatch(name, sender, [bulk, texts]);
-    if (batch.parts.length >= maxBatchReports) batch.isFull.abort();
-    const isAccepted = await batch.result;
-    // One invalid report fails the whole batch, so the reports are sent again one by one.
-    return isAccepted || batch.parts.length === 1 ? isAccepted : this.#sendNow(sender, [bulk, texts]);
-  }
-
-  #openBatch(name: string, sender: ReportSender, [bulk, texts]: BulkReport): ReportBatch {
-    const parts = [texts];
-    const isFull = new AbortController();
-    const result = this.#waitForPause(parts, isFull.signal).then(() => {
-      this.#openBatches.delete(name);
-      return this.#sendNow(sender, [bulk, parts.flat()]);
-    });
-    const batch = { parts, isFull, result };
-    this.#openBatches.set(name, batch);
-    return batch;
-  }
-
-  async #waitForPause(parts: readonly unknown[], isFull: AbortSignal): Promise<void> {
-    const deadline = this.#wall.monotonicNow() + maxBatchMs;
-    for (let count = 0; count < parts.length; ) {
-      count = parts.length;
-      await this.#wall.sleep(Math.min(batchPauseMs, deadline - this.#wall.monotonicNow()), isFull);
-      if (isFull.aborted || this.#wall.monotonicNow() >= deadline) return;
-    }
-  }
-
-  async #sendNow(sender: ReportSender, [{ method, path, buildBody }, texts]: BulkReport): Promise<boolean> {
-    return (await this.#router(sender)(method, path, buildBody(texts, sender.cluster_id))) === true;
-  }
-}

@@ -101,7 +101,7 @@ describe("cluster report of an undone contract", () => {
     assert.deepEqual(await readTables(emulator), before);
   });
 
-  it("is removed from a waiting batch", async (t) => {
+  it("maps nothing of the undone contract", async (t) => {
     const emulator = await startStoredRealTimeEmulator(t);
     for (let round = 0; round < 5; round += 1) {
       await createSentContract(emulator.api, createCounterparty("left@acme.example"));

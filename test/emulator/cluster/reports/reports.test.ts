@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/base/email-address.ts";
 import { createSentContract } from "../../../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
@@ -107,29 +107,6 @@ describe("report of a sent contract", () => {
     assert.deepEqual(await listOwners(emulator, hashEmail("jo@acme.example")), ["signatories eu-1"]);
   });
 
-  it("batches reports that are due at the same time", async (t) => {
-    const emulator = await startWithTwoFailedReports(t);
-    await emulator.clock.advance({ by: 60_000 });
-    assert.deepEqual((await listReports(emulator, "signatories.add")).slice(emulator.before), [
-      "POST /router/v1/contract_signatories/ 201",
-    ]);
-    for (const name of ["ann", "bob"]) {
-      assert.deepEqual(await listOwners(emulator, hashEmail(`${name}@acme.example`)), ["signatories eu-1"]);
-    }
-  });
-
-  it("sends a report alone after the router rejects its batch", async (t) => {
-    const emulator = await startWithTwoFailedReports(t);
-    const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 1 };
-    assert.equal((await emulator.control("POST", "faults", { body: fault })).status, 201);
-    await emulator.clock.advance({ by: 60_000 });
-    assert.deepEqual((await listReports(emulator, "signatories.add")).slice(emulator.before), [
-      "POST /router/v1/contract_signatories/ 503",
-      "POST /router/v1/contract_signatories/ 201",
-      "POST /router/v1/contract_signatories/ 201",
-    ]);
-  });
-
   it("sends a rejected report after a restart", async (t) => {
     const file = join(await createTemporaryFolder(t), "emulator.json");
     const before = await startTestEmulator(t, { file });
@@ -155,21 +132,6 @@ describe("report of a sent contract", () => {
     ]);
   });
 });
-
-/** Two contracts whose signatories the router rejected at first. `before` counts its requests so far. */
-async function startWithTwoFailedReports(t: TestContext): Promise<TestEmulator & { readonly before: number }> {
-  const emulator = await startTestEmulator(t);
-  const fault = { direction: "incoming", operation: "signatories.add", status: 503 };
-  const { status, body } = await emulator.control("POST", "faults", { body: fault });
-  assert.equal(status, 201);
-  for (const name of ["ann", "bob"]) {
-    const person = { name, email: `${name}@acme.example`, is_counterparty_signatory: true };
-    await createSentContract(emulator.api, { signatories: [{ ...person, counterparty_name: "Acme Inc." }] });
-    await waitUntilIdle(emulator);
-  }
-  assert.equal((await emulator.control("DELETE", `faults/${(body as { id: number }).id}`)).status, 204);
-  return { ...emulator, before: (await listReports(emulator, "signatories.add")).length };
-}
 
 /** The virtual minutes at which signatories were reported within an hour. */
 async function listAttemptMinutes(emulator: TestEmulator): Promise<number[]> {
