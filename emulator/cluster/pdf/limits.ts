@@ -2,7 +2,7 @@
 export const pdfLimits = {
   /** Wall-clock time after the process gets the file. */
   timeMs: 10_000,
-  /** Limit for objects, and separately for allocated bytes. A kilobyte can expand to a gigabyte. */
+  /** Limit for the process. A kilobyte can expand to a gigabyte. */
   memoryMb: 512,
   textLength: 5_000_000,
   /** Limits for waiting files: number, total size, and waiting time. */
@@ -17,10 +17,9 @@ export const memoryLimitMessage = `reading it takes more than ${pdfLimits.memory
 export const textLimitMessage = `its text is longer than ${pdfLimits.textLength / 1_000_000} million characters`;
 export const nestingLimitMessage = "it is nested too deeply";
 
-/** Reports whether a file exceeded a limit, in which case the process may still be working on it. */
+/** Reports whether a file exceeded a limit in a process that may still be working on it. */
 export const isLimitMessage = (problem: string | undefined): boolean =>
-  problem !== undefined &&
-  [timeLimitMessage, memoryLimitMessage, textLimitMessage, nestingLimitMessage].includes(problem);
+  problem !== undefined && [textLimitMessage, nestingLimitMessage].includes(problem);
 
 export const parseFailureMessage = "it cannot be parsed";
 

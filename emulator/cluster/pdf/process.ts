@@ -1,7 +1,6 @@
 import { Worker } from "node:worker_threads";
 import {
   isLimitMessage,
-  memoryLimitMessage,
   nestingLimitMessage,
   type PdfReadResult,
   type PdfTask,
@@ -11,7 +10,7 @@ import {
   type WorkerMessage,
 } from "./limits.ts";
 // The order of the imports matters: globals, then the worker (which then runs in this thread), then the library.
-import { isOverBudget, resetByteBudget, restoreConsole } from "./pdfjs-globals.ts";
+import { restoreConsole } from "./pdfjs-globals.ts";
 import "pdfjs-dist/legacy/build/pdf.worker.mjs";
 import { getDocument, type PDFDocumentProxy, type PDFPageProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
 
@@ -32,31 +31,31 @@ process.on("uncaughtException", (error) => send({ reading: { problem: formatPars
 // Ctrl-C reaches every process of a terminal, but the emulator ends this process.
 process.on("SIGINT", () => {});
 
-// A killed emulator sends no message, and a malicious file can block the event loop, so a thread checks the parent.
-const parentWatcher = `
-  const parent = require("node:worker_threads").workerData;
+// A malicious file can block the event loop, so a thread ends this process when the emulator was killed, and when the
+// file takes too much memory. V8's own limit does not cover typed arrays, into which compressed streams are decoded.
+const watcher = `
+  const { parent, maxBytes } = require("node:worker_threads").workerData;
   const still = new Int32Array(new SharedArrayBuffer(4));
   for (;;) {
-    Atomics.wait(still, 0, 0, 1000);
+    Atomics.wait(still, 0, 0, 100);
     try { process.kill(parent, 0); } catch { process.kill(process.pid, "SIGKILL"); }
+    if (process.memoryUsage.rss() > maxBytes) process.kill(process.pid, "SIGTERM");
   }`;
-new Worker(parentWatcher, { eval: true, workerData: process.ppid, execArgv: [] }).unref();
+const workerData = { parent: process.ppid, maxBytes: pdfLimits.memoryMb * 1024 * 1024 };
+new Worker(watcher, { eval: true, workerData, execArgv: [] }).unref();
 
 send({ started: true });
 
 /** Parses a PDF and reads its first page, or all text. Images have no text. Never rejects. */
 async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
-  resetByteBudget();
   try {
-    const reading = await openDocument(file, goal === "check" ? checkFirstPage : readText);
-    return isOverBudget() ? { problem: memoryLimitMessage } : reading;
+    return await openDocument(file, goal === "check" ? checkFirstPage : readText);
   } catch (error) {
     return { problem: formatParseError(error) };
   }
 }
 
 function formatParseError(error: unknown): string {
-  if (isOverBudget()) return memoryLimitMessage;
   if (!(error instanceof Error)) return parseFailureMessage;
   if (error.name === "PasswordException") return "it requires a password";
   if (error.name === "InvalidPDFException") return `${parseFailureMessage} (${error.message.replace(/\.$/, "")})`;

@@ -202,7 +202,7 @@ export class ReadingProcess {
 
 interface ReadingFailure {
   readonly error: string;
-  /** True if V8 aborted, which happens at its memory limit. */
+  /** True if V8 aborted at its memory limit, or if the process ended itself at its own. */
   readonly outOfMemory: boolean;
 }
 
