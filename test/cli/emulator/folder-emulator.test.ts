@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const state = ".svc/emulator.json";
 
@@ -238,5 +239,17 @@ describe("untrusted run file", () => {
     const { exit, stderr } = await svc("contracts templates list");
     assert.match(stderr, /The emulator of this folder is still starting\.\n {2}Try again in a moment/);
     assert.deepEqual([exit, real.seen], [75, []]);
+  });
+
+  it("shows how to end its emulator if that is suspended", async (t) => {
+    const { cwd, svc } = await startFolderEmulator(t);
+    const silent = await startReceiver(t);
+    silent.respond((_, response) => void response.destroy());
+    const content = JSON.parse(await readFile(join(cwd, `${state}.run`), "utf8"));
+    await writeFile(join(cwd, `${state}.run`), JSON.stringify({ ...content, router_url: silent.url }));
+    const { exit, stderr } = await svc("emulator stop");
+    const hint = `If it is suspended, resume it with fg. To end it, run kill -9 ${process.pid}.`;
+    const error = `The emulator of this folder does not respond at ${silent.url}.`;
+    assert.deepEqual([exit, stderr], [75, `error: ${error}\n  ${hint}\n`]);
   });
 });

@@ -105,11 +105,8 @@ export async function isSameEmulator(
   { routerUrl, instanceId, pid }: Pick<RunningEmulator, "routerUrl" | "instanceId" | "pid">,
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
 ): Promise<boolean> {
-  const createSilentError = (failure: string, cause?: unknown) =>
-    new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${failure}.`, {
-      hint: "Try again in a moment, or use other services with --base-url or --profile.",
-      cause,
-    });
+  const createSilentError = (failure: string, hint: string, cause?: unknown) =>
+    new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${failure}.`, { hint, cause });
   try {
     const { status, value } = await withControlClient(routerUrl, undefined, checkReadiness);
     if (toFields(value).instance_id !== instanceId) return false;
@@ -118,13 +115,15 @@ export async function isSameEmulator(
     if (status === 503 && toFields(value).why === undefined) {
       throw createSilentError(
         toFields(value).role === "standby" ? "is waiting for a leader of its store" : "is still starting",
+        "Try again in a moment, or use other services with --base-url or --profile.",
       );
     }
     return true;
   } catch (error) {
     if (error instanceof CommandFailedError) throw error;
     const isTimeout = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await processExists(pid));
-    if (isTimeout) throw createSilentError(`does not respond at ${routerUrl}`, error);
+    const hint = `If it is suspended, resume it with fg. To end it, run kill -9 ${pid}.`;
+    if (isTimeout) throw createSilentError(`does not respond at ${routerUrl}`, hint, error);
     return false;
   }
 }
