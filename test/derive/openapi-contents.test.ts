@@ -30,8 +30,8 @@ const schemaNames: Readonly<Record<DocumentedService, string>> = {
     CaptchaConfigResponse ClientCreateRequest ClientResponse ClusterClientDomain ClusterEmailDomain
     ClusterInfoDomain ContractSignatoryDomainModel DeleteWorkspaceDataRequest DeviceGrantTokenCreateRequest
     DeviceGrantTokenResponse DeviceGrantUpdateRequest ExternalServiceIntegrationType HealthCheckResponse
-    InvitedUser LoginV2Request MailerWebhookAPIRequest OAuthGrantType OAuthProviderType SignedRequestForm
-    StatusType TokenResponse TrialOrgSignUpRequest TrialSignupDomainModel TrialSignupRequest
+    InvitedUser LoginV2Request MailerWebhookAPIRequest OAuthGrantType OAuthProviderType ProviderSignIn SignedRequestForm
+    StatusType TokenResponse TrialOrgSignUpRequest TrialSignupDomainModel TrialSignupRequest Userinfo
     WorkspaceExternalIntegrationDelete Detail DetailOrOAuthError HTTPValidationError ValidationError
     OAuthError`,
   contracts: `ActivityData AddressActivityData CommentActivityData ContactActivityData CounterpartyActivityData
@@ -93,6 +93,30 @@ describe("content of the OpenAPI documents", () => {
     assert.deepEqual(
       failures.map(({ code }: { code: string }) => code),
       ["no-access-token", "invalid-token", "refused-token"],
+    );
+  });
+
+  it("describes what clients of OAuth read, and the provider that they choose", () => {
+    const { paths } = buildDocument("router");
+    const responseOf = ([path, method]: readonly [string, string]) =>
+      paths[path][method].responses[200].content["application/json"]?.schema.$ref;
+    const requests = [
+      ["/router/v1/oauth2.0/token/", "post"],
+      ["/api/v1/oauth/token/", "post"],
+      ["/api/v1/oauth/userinfo/", "get"],
+      ["/router/v1/trial/signup/oauth", "get"],
+      ["/api/v1/svc_auth/oauth/login", "get"],
+      ["/api/v1/svc_auth/oauth/signup", "get"],
+    ] as const;
+    assert.deepEqual(
+      requests.map(responseOf),
+      ["TokenResponse", "TokenResponse", "Userinfo", "ProviderSignIn", "ProviderSignIn", "ProviderSignIn"].map(
+        (name) => `#/components/schemas/${name}`,
+      ),
+    );
+    assert.deepEqual(
+      requests.slice(3).map(([path]) => paths[path].get.parameters.map(({ name }: { name: string }) => name)),
+      [["provider"], ["provider"], ["provider"]],
     );
   });
 

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { defineOperation, json, jsonOrForm, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { optionalString } from "../shapes.ts";
+import { TokenResponse } from "./device-grant.ts";
 import { singleClusterFailures } from "./failures.ts";
 
 export const showJwks = defineOperation({
@@ -55,7 +56,7 @@ export const exchangeToken = defineOperation({
   method: "POST",
   path: "/api/v1/oauth/token/",
   request: { body: jsonOrForm(TokenRequest, { formIsStandard: true }) },
-  responses: { 200: passthrough() },
+  responses: { 200: passthrough(TokenResponse) },
   failures: [
     "invalid-request",
     "invalid-grant",
@@ -77,6 +78,15 @@ export const exchangeToken = defineOperation({
   ],
 });
 
+/** Claims about the user, as the scopes of the token allow (OpenID Connect Core, 5.3.2). */
+export const Userinfo = z.looseObject({
+  sub: z.string(),
+  name: z.string().optional(),
+  email: z.string().optional(),
+  email_verified: z.boolean().optional(),
+  cluster: z.string().optional(),
+});
+
 export const showUserinfo = defineOperation({
   id: "oidc.userinfo",
   ...routerOperation,
@@ -84,7 +94,7 @@ export const showUserinfo = defineOperation({
   description: "The router decodes the token to find its cluster claim. The cluster verifies it.",
   path: "/api/v1/oauth/userinfo/",
   auth: "bearer",
-  responses: { 200: passthrough() },
+  responses: { 200: passthrough(Userinfo) },
   failures: ["no-access-token", "invalid-token", ...singleClusterFailures],
   clusterFailures: ["refused-token"],
   cli: { command: "oidc userinfo" },

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { createAssumption } from "../basis.ts";
 import { defineOperation, json, passthrough, raw } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { expectedEmail, optionalString } from "../shapes.ts";
@@ -59,13 +60,22 @@ export const showUserInvite = defineOperation({
   examples: [{ title: "Show a user's invite", params: { token: "creator-northwind" } }],
 });
 
-export const startOAuthLogin = defineOperation({
+export const ProviderSignIn = z.strictObject({ authorization_url: z.string(), state: z.string() });
+
+const startingSignIn = {
   ...proxied,
+  request: { query: z.object({ provider: optionalString.describe("Provider to sign in with (default: ProviderA)") }) },
+  responses: { 200: passthrough(ProviderSignIn) },
+  basis: createAssumption("Neither query nor response is specified (DECISIONS.md, R25)."),
+} as const;
+
+export const startOAuthLogin = defineOperation({
+  ...startingSignIn,
   id: "proxied.oauth-login",
   summary: "Start a login by OAuth",
   path: "/api/v1/svc_auth/oauth/login",
   cli: { command: "auth oauth-login" },
-  examples: [{ title: "Start a login" }],
+  examples: [{ title: "Start a login", query: { provider: "ProviderB" } }],
 });
 
 export const finishOAuthLogin = defineOperation({
@@ -79,12 +89,12 @@ export const finishOAuthLogin = defineOperation({
 });
 
 export const startOAuthSignup = defineOperation({
-  ...proxied,
+  ...startingSignIn,
   id: "proxied.oauth-signup",
   summary: "Start a signup by OAuth",
   path: "/api/v1/svc_auth/oauth/signup",
   cli: { command: "auth oauth-signup" },
-  examples: [{ title: "Start a signup" }],
+  examples: [{ title: "Start a signup", query: { provider: "ProviderB" } }],
 });
 
 export const finishOAuthSignup = defineOperation({

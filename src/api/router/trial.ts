@@ -3,7 +3,7 @@ import { createAssumption } from "../basis.ts";
 import { defineOperation, json, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { dictionary, expectedEmail, optionalString } from "../shapes.ts";
-import { OAuthProviderType } from "./proxied.ts";
+import { OAuthProviderType, ProviderSignIn } from "./proxied.ts";
 
 export const TrialSignupDomainModel = z.strictObject({
   id: z.int(),
@@ -101,7 +101,7 @@ export const startTrialOAuth = defineOperation({
       provider: OAuthProviderType.optional().describe("Provider to sign in with (default: ProviderA)"),
     }),
   },
-  responses: { 200: json(z.strictObject({ authorization_url: z.string(), state: z.string() })) },
+  responses: { 200: json(ProviderSignIn) },
   cli: { command: "trial oauth" },
   basis: createAssumption("Neither query nor response is specified (DECISIONS.md, R25)."),
   examples: [{ title: "Start a login", query: { provider: "ProviderB" } }],
