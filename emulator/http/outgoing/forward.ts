@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { Agent, buildConnector } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
-import { TimeoutPool, timedOut } from "../../../src/base/timing.ts";
+import { timedOut, withTimeout } from "../../../src/base/timing.ts";
 import type { Cause } from "../../store/port.ts";
 import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
 import type { ReceivedRequest } from "../handler.ts";
@@ -52,7 +52,6 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
     maxHeaderSize: maxHeadBytes,
     connect: createContinueSkippingConnector(buildConnector({ timeout: 10_000 })),
   });
-  const timeouts = new TimeoutPool(wall);
   return {
     /** Sends a request unchanged, except hop-by-hop headers, `via` and `x-forwarded-*`. Follows no redirects. */
     send(url: string, request: ForwardableRequest): PendingForward {
@@ -68,14 +67,11 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
       return pendingForward;
     },
     /** Returns `timedOut` if `work` takes longer than `ms` of wall-clock time. The work continues. */
-    withTimeout: <T>(ms: number, work: Promise<T>) => timeouts.withTimeout(ms, work),
+    withTimeout: <T>(ms: number, work: Promise<T>) => withTimeout(wall, ms, work),
     /** Returns whether this forwarder sent the request itself, which happens if a URL points back at the sender. */
     isOwn: ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
       headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === pseudonym) ?? false,
-    close(): Promise<void> {
-      timeouts.stop();
-      return agent.destroy();
-    },
+    close: () => agent.destroy(),
   };
 }
 
