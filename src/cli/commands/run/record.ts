@@ -87,18 +87,16 @@ async function replayActions(actions: readonly RecordedAction[], environment: Sc
 }
 
 /**
- * Finds a minimal list of requests. Starts with the related requests, or with all requests if those are not sufficient.
- * Then omits halves, quarters and so on, as delta debugging does. Returns undefined if all requests together do not
- * succeed.
+ * Finds a minimal list of requests. Omits halves, quarters and so on, as delta debugging does. Returns undefined if all
+ * requests together do not succeed.
  */
 async function minimizeActions(
   actions: readonly LinkedAction[],
   goalId: number,
   succeeds: (actions: readonly LinkedAction[]) => Promise<boolean>,
 ): Promise<readonly LinkedAction[] | undefined> {
-  const related = selectRelated(actions, goalId);
-  let remaining = related.length < actions.length && (await succeeds(related)) ? related : actions;
-  if (remaining === actions && !(await succeeds(actions))) return undefined;
+  if (!(await succeeds(actions))) return undefined;
+  let remaining = actions;
   for (let size = remaining.length; size > 1; ) {
     size = Math.ceil(size / 2);
     for (let from = remaining.length - size; from > -size; from -= size) {
@@ -114,18 +112,4 @@ async function minimizeActions(
 function selectRepeatable(actions: readonly LinkedAction[]): readonly LinkedAction[] {
   const ids = new Set<number>();
   return actions.filter(({ id, links }) => links.every(({ origin }) => ids.has(origin)) && ids.add(id));
-}
-
-/** Selects the objects of the goal's request, their references, and all requests about the same objects. */
-function selectRelated(actions: readonly LinkedAction[], goalId: number): readonly LinkedAction[] {
-  const requiredIds = new Set([goalId]);
-  for (let size = -1; size !== requiredIds.size; ) {
-    size = requiredIds.size;
-    for (const { id, links } of actions) {
-      if (requiredIds.has(id)) for (const { origin } of links) requiredIds.add(origin);
-      else if (links.some(({ origin }) => requiredIds.has(origin))) requiredIds.add(id);
-    }
-  }
-  // A fault refers to no created object but affects later requests.
-  return actions.filter(({ id, operation }) => requiredIds.has(id) || operation.id === "faults.add");
 }
