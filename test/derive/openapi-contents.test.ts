@@ -114,10 +114,13 @@ describe("content of the OpenAPI documents", () => {
         (name) => `#/components/schemas/${name}`,
       ),
     );
-    assert.deepEqual(
-      requests.slice(3).map(([path]) => paths[path].get.parameters.map(({ name }: { name: string }) => name)),
-      [["provider"], ["provider"], ["provider"]],
-    );
+    for (const [path] of requests.slice(3)) {
+      const [{ name, schema }] = paths[path].get.parameters;
+      assert.deepEqual(
+        { name, schema },
+        { name: "provider", schema: { $ref: "#/components/schemas/OAuthProviderType" } },
+      );
+    }
   });
 
   it("lists the headers of failures, which are required if every failure of the status sets them", () => {

@@ -60,11 +60,17 @@ export const showUserInvite = defineOperation({
   examples: [{ title: "Show a user's invite", params: { token: "creator-northwind" } }],
 });
 
+export const OAuthProviderType = z.enum(["ProviderA", "ProviderB", "ProviderC"]).describe("OAuth provider");
+
+/** Query of the routes that start a sign-in. */
+export const providerQuery = z.object({
+  provider: OAuthProviderType.optional().describe("Provider to sign in with (default: ProviderA)"),
+});
 export const ProviderSignIn = z.strictObject({ authorization_url: z.string(), state: z.string() });
 
 const startingSignIn = {
   ...proxied,
-  request: { query: z.object({ provider: optionalString.describe("Provider to sign in with (default: ProviderA)") }) },
+  request: { query: providerQuery },
   responses: { 200: passthrough(ProviderSignIn) },
   basis: createAssumption("Neither query nor response is specified (DECISIONS.md, R25)."),
 } as const;
@@ -166,8 +172,6 @@ export const forwardAnything = defineOperation({
   cli: { by: "api" },
   examples: [{ title: "Request an undeclared path", params: { full_path: "api/v1/anything" } }],
 });
-
-export const OAuthProviderType = z.enum(["ProviderA", "ProviderB", "ProviderC"]).describe("OAuth provider");
 
 export const receiveExternalRedirect = defineOperation({
   id: "external-oauth.redirect",

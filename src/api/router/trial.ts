@@ -3,7 +3,7 @@ import { createAssumption } from "../basis.ts";
 import { defineOperation, json, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { dictionary, expectedEmail, optionalString } from "../shapes.ts";
-import { OAuthProviderType, ProviderSignIn } from "./proxied.ts";
+import { OAuthProviderType, ProviderSignIn, providerQuery } from "./proxied.ts";
 
 export const TrialSignupDomainModel = z.strictObject({
   id: z.int(),
@@ -96,11 +96,7 @@ export const startTrialOAuth = defineOperation({
   ...routerOperation,
   summary: "Start a trial signup by OAuth",
   path: "/router/v1/trial/signup/oauth",
-  request: {
-    query: z.object({
-      provider: OAuthProviderType.optional().describe("Provider to sign in with (default: ProviderA)"),
-    }),
-  },
+  request: { query: providerQuery },
   responses: { 200: json(ProviderSignIn) },
   cli: { command: "trial oauth" },
   basis: createAssumption("Neither query nor response is specified (DECISIONS.md, R25)."),
