@@ -35,8 +35,6 @@ const hasNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
 const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i;
 const localHostPattern = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
 
-const maxCachedHosts = 64;
-
 /**
  * Creates a check that the Host header of a request names this machine, or one of `allowedNames`, which have no port. A
  * page of another site cannot bypass this check by resolving its own name to loopback (DECISIONS.md, P22).
@@ -46,14 +44,10 @@ function createHostGuard(
   allowedNames: readonly string[],
 ): (request: IncomingMessage, forwardedHost: string | undefined) => boolean {
   const names = new Set(allowedNames.map((name) => name.toLowerCase()));
-  const acceptedHosts = new Set<string>();
   const isAllowed = (hostHeader: string): boolean => {
-    if (acceptedHosts.has(hostHeader)) return true;
     const [, rawName, port = "0"] = hostHeader.length > 300 ? [] : (hostPattern.exec(hostHeader) ?? []);
     const name = rawName?.toLowerCase();
-    if (name === undefined || Number(port) > 65_535 || !(localHostPattern.test(name) || names.has(name))) return false;
-    if (acceptedHosts.size < maxCachedHosts) acceptedHosts.add(hostHeader);
-    return true;
+    return name !== undefined && Number(port) <= 65_535 && (localHostPattern.test(name) || names.has(name));
   };
   return ({ headers, rawHeaders }, forwardedHost) =>
     headers.host !== undefined &&
