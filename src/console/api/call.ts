@@ -1,5 +1,4 @@
 import { computed, signal } from "@preact/signals";
-import { systemWallClock } from "../../base/clock.ts";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { fillTemplate } from "../../base/urls.ts";
 import {
@@ -130,21 +129,19 @@ export async function callOperation<Id extends OperationId>(
   // The page is served next to the control plane, also behind a proxy with a path prefix.
   const url = path.replace("/_emulator/", "../");
   const target = fillTemplate(url, toFields(params) as Record<string, string | number>) + formatQuery(query);
-  const response = await trackSlowness(
-    fetch(target, {
-      method,
-      headers: {
-        accept: "application/json",
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...getSessionHeaders(),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: "error",
-    }).catch(() => {
-      failedCallCount.value += 1;
-      throw CallError.createUnreachable();
-    }),
-  );
+  const response = await fetch(target, {
+    method,
+    headers: {
+      accept: "application/json",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...getSessionHeaders(),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    redirect: "error",
+  }).catch(() => {
+    failedCallCount.value += 1;
+    throw CallError.createUnreachable();
+  });
   const answer = tryParseJson(await response.text());
   if (response.status === 401) forgetSession();
   if (!response.ok) throw CallError.fromResponse(response.status, answer);
@@ -157,31 +154,6 @@ function formatQuery(query: object | undefined): string {
     if (value !== undefined) search.append(name, String(value));
   }
   return search.size > 0 ? `?${search}` : "";
-}
-
-/** How long a response may take before the page reports it. */
-export const patienceMs = 5_000;
-
-const pendingLate = signal(0);
-
-/** Whether a response is overdue. */
-export const isSlow = computed(() => pendingLate.value > 0);
-
-/** Counts a response as slow until it arrives. */
-async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
-  const settledController = new AbortController();
-  void systemWallClock.sleep(patienceMs, settledController.signal).then(() => {
-    if (settledController.signal.aborted) return;
-    pendingLate.value += 1;
-    settledController.signal.addEventListener("abort", () => {
-      pendingLate.value -= 1;
-    });
-  });
-  try {
-    return await answer;
-  } finally {
-    settledController.abort();
-  }
 }
 
 /** Explains why the signed-in user may not call an operation. Returns undefined if they may. */

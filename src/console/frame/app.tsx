@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { CallError, connection, isSlow, role, signInError } from "../api/call.ts";
+import { CallError, connection, role, signInError } from "../api/call.ts";
 import { ClockBar } from "../clock/clock-bar.tsx";
 import { ContractList } from "../contracts/contract-list.tsx";
 import { ContractPage } from "../contracts/contract-page.tsx";
@@ -140,12 +140,11 @@ function Foot() {
   const last = lastAction.value;
   const now = connection.value;
   return (
-    <footer class={`foot ${now === "live" && !last && !isSlow.value ? "" : "news"}`}>
+    <footer class={`foot ${now === "live" && !last ? "" : "news"}`}>
       <div role="status" class="outcome">
         {now === "lost" && <ConnectionLost />}
         {now === "connecting" && <State tone="warn">Connecting…</State>}
         {now === "reconnecting" && <State tone="warn">Reconnecting…</State>}
-        {now === "live" && isSlow.value && <State tone="warn">The emulator is responding slowly</State>}
         {now !== "lost" && last && !last.problem?.isUnreachable && <LastAction {...last} />}
       </div>
       {now === "lost" ? null : last ? (

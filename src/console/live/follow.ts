@@ -8,7 +8,6 @@ import {
   failedCallCount,
   forgetSession,
   getSessionHeaders,
-  patienceMs,
   session,
 } from "../api/call.ts";
 import { getOutline } from "../api/operations.ts";
@@ -29,6 +28,8 @@ type FollowMessage =
 const name = "svc-console";
 /** Delays before each reconnection, which grow with the number of failures. */
 const delaysMs = [250, 500, 1_000, 2_000, 5_000];
+/** Maximum time to open the stream before the page reports that the emulator does not respond. */
+const maxOpeningMs = 5_000;
 
 let after: string | undefined;
 let tabs: BroadcastChannel | undefined;
@@ -66,10 +67,7 @@ export function followEmulator(): void {
   else void followAsLeader();
 }
 
-/**
- * After a request without a connection, or with a slow response, the tab with the stream opens a new one to check the
- * connection.
- */
+/** After a request without a connection, the tab with the stream opens a new one to check the connection. */
 function reportDoubt(): void {
   if (!isLeading) broadcast({ doubt: true });
   else if (connection.value === "live") onward.abort();
@@ -88,7 +86,7 @@ async function followAsLeader(): Promise<never> {
     await waitForSignIn();
     onward = new AbortController();
     const opened = new AbortController();
-    void systemWallClock.sleep(patienceMs, opened.signal).then(() => {
+    void systemWallClock.sleep(maxOpeningMs, opened.signal).then(() => {
       if (!opened.signal.aborted) setConnection("lost");
     });
     try {
