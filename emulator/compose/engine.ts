@@ -1,15 +1,12 @@
 import type { Operation } from "../../src/api/operation.ts";
 import { emulatorResource } from "../../src/api/trace-span.ts";
-import type { Clock, WallClock } from "../../src/base/clock.ts";
 import { readOtelSettings } from "../../src/base/otel.ts";
 import { pluralize } from "../../src/base/text.ts";
-import { withTimeout } from "../../src/base/timing.ts";
 import type { ObservationApplier } from "../../src/verify/observed/apply.ts";
 import { Runner } from "../clock/runner.ts";
-import { schedule } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { createContractJobHandlers } from "../cluster/contracts/lifecycle/execution.ts";
-import { createRouterClient, isReportKind } from "../cluster/reports/report.ts";
+import { createRouterClient } from "../cluster/reports/report.ts";
 import { createReportJobHandlers } from "../cluster/reports/report-contents.ts";
 import { getReceiverRules } from "../domain/settings.ts";
 import { createOutgoingFaultInterceptor, type Faults } from "../faults/faults.ts";
@@ -76,32 +73,6 @@ export function startEngine(
   });
   closing.push(() => runner.close());
   return { runner, forwarder };
-}
-
-/** Maximum wall-clock time of all pending reports. A report takes some milliseconds. */
-const maxReportMs = 1_000;
-const pollIntervalMs = 5;
-/** The maximum number of due entries that are examined. Reports are due at once and come first. */
-const maxExaminedEntries = 256;
-
-/** On close, sends reports while the router accepts them. The others are sent after the next start. */
-export async function flushReports(
-  { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: WallClock },
-  closeSignal: AbortSignal,
-): Promise<void> {
-  const deadline = wall.monotonicNow() + maxReportMs;
-  // A disk that rejects writes does not prevent closing.
-  const reports = waitUntilNothingIsDue().catch(() => {});
-  await withTimeout(wall, maxReportMs, reports, closeSignal);
-
-  async function waitUntilNothingIsDue(): Promise<void> {
-    while (!closeSignal.aborted && wall.monotonicNow() < deadline) {
-      const slice = { by: "due", to: clock.now(), limit: maxExaminedEntries } as const;
-      const due = await store.read((view) => view.list(schedule, slice));
-      if (!due.some(({ kind }) => isReportKind(kind))) return;
-      await wall.sleep(pollIntervalMs, closeSignal);
-    }
-  }
 }
 
 /** Sends spans to the address in the variables. Returns undefined if they name no address. */

@@ -1,4 +1,5 @@
 import { createRandomIds } from "../../src/base/ids.ts";
+import { withTimeout } from "../../src/base/timing.ts";
 import { defaultSchema } from "../../src/base/urls.ts";
 import type { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
@@ -23,7 +24,7 @@ import type { Leadership } from "../store/postgres/leadership.ts";
 import { Snapshots } from "../travel/snapshots.ts";
 import { attempts, observeWebhooks } from "../webhooks/deliveries.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
-import { createTraceExport, flushReports, startEngine } from "./engine.ts";
+import { createTraceExport, startEngine } from "./engine.ts";
 import { createConsoleReader, toReachableUrl } from "./listeners.ts";
 import { checkClusterUrls, resolvePublicUrl, resolveStartTime } from "./options.ts";
 import type { ProcessContext } from "./process-context.ts";
@@ -65,6 +66,9 @@ const readLastChangeTime = (store: Store): Promise<number> =>
     const rows = [...(await view.list(causes, newest)), ...(await view.list(attempts, newest))];
     return Math.max(...rows.map(({ at }) => at));
   });
+
+/** Maximum wall-clock time for which the router stays open at the end. A report takes some milliseconds. */
+const maxDueWorkMs = 1_000;
 
 /** Opens the state when this process leads, and serves it. If that fails, nothing is left running. */
 export async function startLeaderSession(
@@ -220,7 +224,8 @@ async function open(
     });
   }
   resolveUrl(routerUrl);
-  closing.push(() => flushReports({ store, clock, wall }, closeSignal));
+  // Due work ends while the router accepts the reports of clusters. The rest is done after the next start.
+  closing.push(() => withTimeout(wall, maxDueWorkMs, runner.waitUntilIdle(), closeSignal));
 
   return {
     ...{ store, blobs, clock, runner, snapshots, token, leadership },
