@@ -7,7 +7,12 @@ import { dirname } from "node:path/posix";
 const minFilesPerProcess = 20;
 
 /** Files per process of slow tests. These tests mostly wait, or are short. */
-const slowPerProcess: Readonly<Record<string, number>> = { browser: 6, "cli/terminal": 5, "cli/trouble": 5 };
+const slowPerProcess: Readonly<Record<string, number>> = {
+  browser: 6,
+  "cli/terminal": 5,
+  "cli/trouble": 5,
+  interop: 7,
+};
 
 /** Reports whether a file has one of the names or is in one of the named folders. */
 export const isInGroup = (names: readonly string[], file: string): boolean =>

@@ -19,7 +19,11 @@ const onDemand = ["bench", "interop/generators", "interop/clients"];
  * its own, and the longest comes first.
  */
 const slow = [
+  "interop/receivers",
+  "interop/schemathesis",
   "packaged",
+  "interop/device-clients",
+  "interop/languages",
   "interop",
   "browser",
   "emulator/store/postgres",
