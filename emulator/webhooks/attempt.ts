@@ -1,6 +1,12 @@
 import type { WallClock } from "../../src/base/clock.ts";
+import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { type TraceContext, writeTraceparent } from "../../src/base/otel.ts";
-import { findScheme, getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
+import {
+  findScheme,
+  getDefaultScheme,
+  type WebhookMessage,
+  type WebhookScheme,
+} from "../../src/schemes/webhook-schemes.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
@@ -51,6 +57,11 @@ export function createAttemptSender(
 ): (input: AttemptInput, sendWithFault?: SendAttempt) => Promise<AttemptResult> {
   const { clock, wall, settings, outgoing } = context;
   const schemes = [getDefaultScheme(), ...settings.webhookSchemes.map(findScheme)];
+  const [bodySchemes, attemptSchemes] = [
+    schemes.filter(signsBodyOnly),
+    schemes.filter((scheme) => !signsBodyOnly(scheme)),
+  ];
+  const signEvent = createEventSigner(settings.webhookJson, bodySchemes);
 
   return (input, sendWithFault) => {
     const { webhook, event, delivery, hmacKey, traceContext } = input;
@@ -58,10 +69,10 @@ export function createAttemptSender(
     const movedBy = clock.movedBy?.id;
     const wallAt = Math.floor(wall.now());
     const startedAt = wall.monotonicNow();
-    const message = { body: Buffer.from(formatEventBody(event, settings.webhookJson)), hmacKey };
-    const send = ({ body, hmacKey: key, sentBody = body }: OutgoingMessage) => {
+    const message = signEvent(event, hmacKey);
+    const send = (outgoingMessage: OutgoingMessage) => {
       // Receivers compare the time with their own clock, even under --deterministic (DECISIONS.md, C17).
-      const signable = { key, body, id: delivery.id, at: wallAt };
+      const signable = { key: outgoingMessage.hmacKey, body: outgoingMessage.body, id: delivery.id, at: wallAt };
       return outgoing.post({
         url: webhook.url,
         headers:
@@ -69,11 +80,12 @@ export function createAttemptSender(
           // Spreads take ten times as long in Node 20.
           Object.assign(
             createPlainHeaders(webhook, event, getWebhookObserver(clock)),
-            ...schemes.map((scheme) => scheme.sign(signable)),
+            outgoingMessage === message ? message.signatures : signWith(bodySchemes, signable),
+            signWith(attemptSchemes, signable),
             // The receiver's own spans are children of the attempt.
             traceContext === undefined ? undefined : { traceparent: writeTraceparent(traceContext) },
           ),
-        body: sentBody,
+        body: outgoingMessage.sentBody ?? outgoingMessage.body,
       });
     };
     const response = sendWithFault ? sendWithFault(message, send) : send(message);
@@ -97,6 +109,37 @@ function createPlainHeaders(
 ): Record<string, string> {
   const headers = Object.assign({}, custom_headers, { "content-type": "application/json" });
   return observer ? observer.amendHeaders(activity, headers) : headers;
+}
+
+const signsBodyOnly = ({ format }: WebhookScheme): boolean => format.getSignedText === undefined;
+
+const signWith = (schemes: readonly WebhookScheme[], message: WebhookMessage): Readonly<Record<string, string>> =>
+  Object.assign({}, ...schemes.map((scheme) => scheme.sign(message)));
+
+interface SignedMessage extends OutgoingMessage {
+  readonly text: string;
+  /** Headers of the schemes that sign only the body. */
+  readonly signatures: Readonly<Record<string, string>>;
+}
+
+const maxSignedEvents = 256;
+
+/** Creates a function that signs each event once, also for a thousand webhooks with six attempts each. */
+function createEventSigner(form: WebhookJsonForm, schemes: readonly WebhookScheme[]) {
+  const cache = new Map<number, SignedMessage>();
+  return (event: WebhookEvent, hmacKey: string): SignedMessage => {
+    const { id, body: text } = event;
+    const cached = cache.get(id);
+    // After a reset, another event can have the same ID.
+    if (cached?.text === text && cached.hmacKey === hmacKey) return cached;
+    const body = Buffer.from(formatEventBody(event, form));
+    const message = { text, body, hmacKey, signatures: signWith(schemes, { key: hmacKey, body, id, at: 0 }) };
+    const [oldest] = cache.keys();
+    // Only the oldest entry is dropped, because otherwise events that are still being delivered would be signed again.
+    if (oldest !== undefined && cache.size >= maxSignedEvents) cache.delete(oldest);
+    cache.set(id, message);
+    return message;
+  };
 }
 
 /** Returns whether the status is 2xx. A redirect is a failure (DECISIONS.md, C18). */
