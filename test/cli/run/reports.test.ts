@@ -202,6 +202,11 @@ steps:
     }
   });
 
+  it("rejects one file for both reports", async (t) => {
+    const { exit, stderr } = await runStory(t, "steps: []", ["--report", "./same.xml", "--html", "same.xml"]);
+    assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: --html must not be the file of --report"]);
+  });
+
   it("names the key that a program needs if the program rejects all webhooks", async (t) => {
     const app = await startReceiver(t);
     app.respond(401);
