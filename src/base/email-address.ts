@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { domainToUnicode } from "node:url";
 
 /**
  * An e-mail address is a dot-atom (RFC 5322, 3.2.3; RFC 6532, 3.2 for other scripts) at a domain of at least two
@@ -59,7 +60,10 @@ function findDomainProblem(text: string): string | undefined {
 function toAsciiDomain(domain: string): string | undefined {
   if (!domainCharacters.test(domain) || domain.normalize("NFKC") !== domain) return undefined;
   const url = `http://${domain}/`;
-  return URL.canParse(url) ? new URL(url).hostname : undefined;
+  if (!URL.canParse(url)) return undefined;
+  const name = new URL(url).hostname;
+  // Node 24 keeps labels that are not valid Punycode.
+  return /(?:^|\.)xn--/.test(domainToUnicode(name)) ? undefined : name;
 }
 
 const isAllowedCharacter = (character: string): boolean =>
