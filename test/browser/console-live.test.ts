@@ -160,6 +160,20 @@ describe("live updates of the console", { skip }, () => {
     await page.unroute(/_emulator\/events/);
   });
 
+  it("searches again after a request of the search had no response", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator);
+    await page.route(/_emulator\/owners/, (route) => route.abort(), { times: 1 });
+    await page.getByRole("searchbox", { name: "Search" }).fill("hooks");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Webhook 1: Hooks" }).waitFor();
+    await page.route(/_emulator\/owners/, (route) => route.fulfill({ status: 500, body: "{}" }), { times: 1 });
+    await page.getByRole("searchbox", { name: "Search" }).fill("T-9 hooks");
+    await page.keyboard.press("Enter");
+    await page.getByText("The emulator responded with status 500.").waitFor();
+  });
+
   it("disables all buttons while the emulator does not respond", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { callOperation } from "../api/call.ts";
 import { revealInvisible, toWords } from "../format.ts";
-import { Empty, Head, Icon, Name } from "../parts/messages.tsx";
+import { Empty, Head, Icon, Name, ProblemMessage } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import type { Webhook } from "../state/deliveries.ts";
 import { findRequest } from "../state/requests.ts";
@@ -50,7 +50,7 @@ const ignoreFailure = <Value,>(finding: Promise<Value>): Promise<Value | undefin
 
 /** Lists possible meanings of a reference without a kind: a bare number, a token, a name. */
 export function SearchResults({ text }: { readonly text: string }) {
-  const { value } = useLoaded(text, [], () => find(text));
+  const { value, problem } = useLoaded(text, ["clusters"], () => find(text));
   const found = value.value;
   return (
     <>
@@ -62,7 +62,8 @@ export function SearchResults({ text }: { readonly text: string }) {
         }
         about="Search results"
       />
-      {found === undefined && <p class="muted">Loading…</p>}
+      {problem.value && <ProblemMessage problem={problem.value} />}
+      {found === undefined && !problem.value && <p class="muted">Loading…</p>}
       {found?.length === 0 && (
         <Empty title={`No results for “${revealInvisible(text)}”`}>
           <p>

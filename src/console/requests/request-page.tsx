@@ -10,7 +10,7 @@ import { replaceTrace } from "../state/route.ts";
 
 /** Shows one request: its operation, its problems, and a button to repeat it. */
 export function RequestPage({ id }: { readonly id: string }) {
-  const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
+  const { value: clusters } = useLoaded("clusters", ["clusters"], () => callOperation("emulator.clusters"));
   const nameWorkspace = useWorkspaceNames();
   const { value, problem } = useLoaded(id, ["requests"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id)) throw new CallError(404, "Invalid request ID.", "Request IDs are numbers.");

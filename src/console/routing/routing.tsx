@@ -68,7 +68,7 @@ function Owners({ identifier }: { readonly identifier: string }) {
 }
 
 function Clusters() {
-  const { value } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
+  const { value } = useLoaded("clusters", ["clusters"], () => callOperation("emulator.clusters"));
   return (
     <>
       <h2>Clusters</h2>

@@ -60,8 +60,18 @@ export function trackAddress(): void {
   read();
 }
 
-/** Topics of changes in the emulator, after which views reload. */
-const topics = ["requests", "deliveries", "contracts", "clock", "faults", "devices", "emails", "snapshots"] as const;
+/** Topics of changes in the emulator, after which views reload. Clusters change only with the whole state. */
+const topics = [
+  "requests",
+  "deliveries",
+  "contracts",
+  "clock",
+  "faults",
+  "devices",
+  "emails",
+  "snapshots",
+  "clusters",
+] as const;
 export type Topic = (typeof topics)[number];
 
 const versions = new Map<Topic, Signal<number>>(topics.map((topic) => [topic, signal(0)]));

@@ -11,7 +11,7 @@ type Workspace = OperationResult<"emulator.workspaces">[number];
 /** Lists all workspaces, with their API keys and webhook keys. */
 export function Workspaces({ id }: { readonly id: string | undefined }) {
   const { value, problem } = useLoaded("", ["requests"], () => callOperation("emulator.workspaces"));
-  const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
+  const { value: clusters } = useLoaded("clusters", ["clusters"], () => callOperation("emulator.clusters"));
   const all = value.value;
   return (
     <>
