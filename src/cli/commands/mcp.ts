@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -6,7 +7,7 @@ import { waitUntilAborted } from "../../base/concurrency.ts";
 import { waitForNextTurn } from "../../base/timing.ts";
 import { createSwitch } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { UsageError } from "../process/failure.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { createToolRunner, type McpToolResult, type ToolRunner, toErrorResult } from "./mcp/runner.ts";
 import { isReadOnly, listTools, type McpTool } from "./mcp/tools.ts";
 
@@ -38,7 +39,12 @@ async function serveTools(context: Context, { allowWrites }: { readonly allowWri
   const tools = listTools(allowWrites);
   const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
   const running = new Set<Promise<McpToolResult>>();
-  server.onerror = (error) => void output.warn(`warning: ${error.message}`);
+  let lastProblem = "";
+  server.onerror = (error) => {
+    const isUnreadable = error instanceof SyntaxError || error.name === "ZodError";
+    lastProblem = isUnreadable ? "A message is not valid JSON-RPC and was ignored." : error.message;
+    void output.warn(`warning: ${lastProblem}`);
+  };
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describeTool) }));
   server.setRequestHandler(
     CallToolRequestSchema,
@@ -51,20 +57,36 @@ async function serveTools(context: Context, { allowWrites }: { readonly allowWri
       return { content: [{ type: "text", text }], isError };
     },
   );
-  const closed = new Promise<void>((resolve) => {
-    server.onclose = resolve;
-    host.stdin.once("end", resolve);
-    host.stdin.once("close", resolve);
-    void waitUntilAborted(signal).then(resolve);
+  const stdin = Readable.from(endLastLine(host.stdin));
+  const closed = new Promise<"by server" | undefined>((resolve) => {
+    server.onclose = () => resolve("by server");
+    stdin.once("end", () => resolve(undefined));
+    stdin.once("close", () => resolve(undefined));
+    void waitUntilAborted(signal).then(() => resolve(undefined));
   });
-  await server.connect(new StdioServerTransport(host.stdin, host.stdout));
-  await closed;
+  await server.connect(new StdioServerTransport(stdin, host.stdout));
+  if ((await closed) === "by server")
+    throw new CommandFailedError("failed", "connection_closed", `The connection was closed: ${lastProblem}`);
   await Promise.all(running);
   // The server sends the last responses in this turn.
   await waitForNextTurn();
   await server.close();
+  stdin.destroy();
   signal.throwIfAborted();
 }
+
+/** Ends the last line, because the transport reads only complete lines. */
+async function* endLastLine(input: Readable): AsyncGenerator<Buffer> {
+  let isLineOpen = false;
+  for await (const piece of input) {
+    const bytes = Buffer.from(piece);
+    isLineOpen = bytes.at(-1) !== lineEnd;
+    yield bytes;
+  }
+  if (isLineOpen) yield Buffer.of(lineEnd);
+}
+
+const lineEnd = 0x0a;
 
 /** Describes a tool with its schema. Repetitive parts are omitted, because agents pay for each token. */
 function describeTool(tool: McpTool) {

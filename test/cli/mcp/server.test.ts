@@ -335,10 +335,22 @@ describe("svc mcp", () => {
   it("skips an unreadable message and continues", async (t) => {
     const { cwd } = await startCliEmulator(t);
     const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
-    const stdin = ["{", "[]", '{"jsonrpc":"2.0","id":3}', "", ping, ""].join("\n");
+    // The last line has no end.
+    const stdin = ["{", "[]", '{"jsonrpc":"2.0","id":3}', ping].join("\n");
     const { exit, stdout, stderr } = await runCli("mcp", { stdin, cwd, env: { SVC_CONFIG_DIR: cwd } });
     assert.deepEqual([exit, JSON.parse(stdout)], [0, { jsonrpc: "2.0", id: 7, result: {} }]);
-    assert.match(stderr, /^warning: .*JSON/);
+    assert.equal(stderr, "warning: A message is not valid JSON-RPC and was ignored.\n".repeat(3));
+  });
+
+  it("fails if the connection closes before the input ends", async (t) => {
+    const { cwd } = await startCliEmulator(t);
+    const { exit, stderr } = await runCli("mcp", {
+      stdin: "x".repeat(11 * 2 ** 20),
+      cwd,
+      env: { SVC_CONFIG_DIR: cwd },
+    });
+    assert.equal(exit, 1);
+    assert.match(stderr, /^error: The connection was closed: ReadBuffer exceeded maximum size/m);
   });
 
   it("rejects a terminal", async () => {
