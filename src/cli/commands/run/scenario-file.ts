@@ -9,6 +9,7 @@ import {
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   parseDocument,
   visit,
 } from "yaml";
@@ -72,9 +73,14 @@ export function parseScenario(
   const [syntaxIssue = document.warnings[0]] = document.errors;
   if (syntaxIssue) throw createError(toPosition(syntaxIssue.pos[0]), toSyntaxSentence(syntaxIssue));
   let alias: Alias | undefined;
+  // `Alias.resolve` reads the document for each alias.
+  const anchors = new Map<string, Node>();
   visit(document, {
+    Collection(_, node) {
+      if (node.anchor) anchors.set(node.anchor, node);
+    },
     Alias(_, node, path) {
-      const target = node.resolve(document);
+      const target = anchors.get(node.source);
       if (target === undefined) alias ??= node;
       else if (path.includes(target))
         throw createError(
@@ -82,7 +88,9 @@ export function parseScenario(
           `The file is not YAML: The alias ${node.source} contains itself.`,
         );
     },
-    Scalar(_, { value, source = "", range }) {
+    Scalar(_, node) {
+      const { anchor, value, source = "", range } = node;
+      if (anchor) anchors.set(anchor, node);
       if (/^[-+]?\d+$/.test(source) && typeof value === "number" && !Number.isSafeInteger(value))
         throw createError(
           toPosition(range![0]),
