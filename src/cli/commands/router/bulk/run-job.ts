@@ -298,9 +298,10 @@ async function createSender({ record, work, job }: JobRun, progress: JobProgress
   async function sendOthers({ failures, error }: SendResult, from: number, values: readonly string[], key: string) {
     const positions = [...values.keys()].filter((i) => !failures.has(from + i));
     const others = positions.map((i) => values[i]!);
-    // The service decides which rows these are, so their key depends on them.
+    // The service decides which rows these are, so their key depends on them. It stays short, because it is a header.
+    const [batchKey] = key.split(".", 1);
     const digest = createHash("sha256").update(others.join("\n")).digest("hex");
-    const { moved, failures: otherFailures } = await sendFrom(0, others, `${key}.${digest.slice(0, 16)}`);
+    const { moved, failures: otherFailures } = await sendFrom(0, others, `${batchKey}.${digest.slice(0, 16)}`);
     for (const [i, failure] of otherFailures) failures.set(from + positions[i]!, failure);
     return { moved, failures, error };
   }
