@@ -106,10 +106,7 @@ describe("svc emulator start", () => {
     it(`exits with 5 and a hint if no emulator is running: ${argv}`, async (t) => {
       const { exit, stderr } = await runCli(argv, { cwd: await createTestFolder(t) });
       assert.equal(exit, 5);
-      assert.match(
-        stderr,
-        /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start --detach(?: --port 0)?\n/,
-      );
+      assert.match(stderr, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start --detach\n/);
     });
   }
 

@@ -277,7 +277,7 @@ describe("invalid command line", () => {
     assert.equal(exit, 2);
     assert.match(
       stderr,
-      /To start an emulator, run svc emulator start --detach(?: --port 0)?\. Or use --base-url URL, set SVC_BASE_URL, or choose a --profile/,
+      /To start an emulator, run svc emulator start --detach\. Or use --base-url URL, set SVC_BASE_URL, or choose a --profile/,
     );
   });
 

@@ -64,14 +64,14 @@ describe("webhooks that svc webhooks why selects", () => {
     const otherResult = await svc("webhooks why 7");
     assert.deepEqual(
       [otherResult.exit, otherResult.stderr],
-      [5, 'error: Webhook "7" not found.\n  try: svc webhooks list\n'],
+      [5, 'error: No webhook matches "7".\n  try: svc webhooks list\n'],
     );
     const padded = await svc("webhooks why 01");
-    assert.deepEqual([padded.exit, padded.stderr.split("\n")[0]], [5, 'error: Webhook "01" not found.']);
+    assert.deepEqual([padded.exit, padded.stderr.split("\n")[0]], [5, 'error: No webhook matches "01".']);
     const suggestion = await svc("webhooks why Mien");
     assert.deepEqual(
       [suggestion.exit, suggestion.stderr],
-      [5, 'error: Webhook "Mien" not found.\n  Did you mean Mine?\n  try: svc webhooks list\n'],
+      [5, 'error: No webhook matches "Mien".\n  Did you mean Mine?\n  try: svc webhooks list\n'],
     );
     const quiet = await svc("webhooks why 1");
     assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.stdout)], [1, true]);

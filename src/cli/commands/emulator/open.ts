@@ -146,7 +146,7 @@ async function createPortTakenError(port: number, cause: unknown, { host }: Cont
   const address = `http://127.0.0.1:${port}`;
   const listener = await probeListener(address);
   const occupant = listener ? "another emulator" : "another program";
-  const isOfShell = getOrigin(host.env.SVC_EMULATOR_URL) === address;
+  const isOfShell = listener !== undefined && getOrigin(host.env.SVC_EMULATOR_URL) === address;
   const stopHint = isOfShell
     ? " The variables of this shell point to the other emulator. To stop it, run svc emulator stop."
     : listener

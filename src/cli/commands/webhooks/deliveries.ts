@@ -12,6 +12,7 @@ import {
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
 import { describeDuration } from "../../../base/quantities.ts";
+import { NetworkError } from "../../../client/errors.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
@@ -19,7 +20,7 @@ import { requireEmulator } from "../../connection/target.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { UsageError } from "../../process/failure.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { describeEmptyFilteredResult } from "../../process/service-message.ts";
 import { buildFirstPageQuery, fetchAllPages, reportMoreRows } from "../../runtime/paging.ts";
 
@@ -127,7 +128,7 @@ const webhooksSchedule = defineCommand({
   words: ["webhooks", "schedule"],
   summary: "Show when webhooks are retried, and why",
   description:
-    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx. The schedule comes from the running emulator's webhooks, or from the specification if no emulator runs. The sixth failure in a row disables the webhook, so the sixth retry runs only if the webhook is enabled again.",
+    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx. The schedule comes from the running emulator's webhooks if all have the same one, or else from the specification. The sixth failure in a row disables the webhook, so the sixth retry runs only if the webhook is enabled again.",
   flags: [
     createSwitch("rule", "Print the retry rule for a delivery at --from"),
     createTextFlag("from", "TIME", "ISO time of the first attempt (default: now, wall clock)"),
@@ -177,15 +178,17 @@ async function findSchedule(file: string | undefined, context: Context): Promise
   return shared;
 }
 
-/** Lists the webhooks of the emulator, or none if it cannot be reached, unless the user selected it by its file. */
+/** Lists the webhooks of the emulator, or none if no emulator is running, unless the user selected it by its file. */
 async function listWebhooks(file: string | undefined, context: Context): Promise<readonly Webhook[]> {
   try {
     await requireEmulator(file, context);
     const client = await context.client("emulator", { file });
     return await client.call(listControlWebhooks, {}, { retries: 0 });
   } catch (error) {
+    const code = error instanceof CommandFailedError ? error.code : undefined;
+    const isAbsent = error instanceof NetworkError || code === "no_emulator" || code === "only_emulator";
+    if (file !== undefined || !isAbsent) throw error;
     context.signal.throwIfAborted();
-    if (file !== undefined || error instanceof UsageError) throw error;
     return [];
   }
 }

@@ -98,7 +98,7 @@ async function selectWebhooks(
   const deletedReading = isId ? await readDeletedWebhook(Number(argument), client) : undefined;
   if (deletedReading) return [deletedReading];
   const nearest = findNearest(argument, [...all.map(({ title }) => title), ...all.map(({ workspace }) => workspace)]);
-  throw new CommandFailedError("not-found", "no_webhook", `Webhook "${argument}" not found.`, {
+  throw new CommandFailedError("not-found", "no_webhook", `No webhook matches "${argument}".`, {
     hint: nearest && `Did you mean ${nearest}?`,
     next: ["webhooks", "list"],
   });
@@ -180,7 +180,7 @@ async function showChecklist(service: string, context: Context): Promise<"failed
 function findNamedWebhooks(argument: string, all: readonly Webhook[]): readonly Webhook[] {
   const isNamed = (...names: readonly (string | number)[]) =>
     names.some((name) => String(name).toLowerCase() === argument.toLowerCase());
-  const exact = all.filter(({ id, url }) => isNamed(id, url));
+  const exact = all.filter(({ id, url }) => String(id) === argument || url === argument);
   return exact.length > 0
     ? exact
     : all.filter(({ title, workspace, workspace_id }) => isNamed(title, workspace, workspace_id));

@@ -166,20 +166,14 @@ function isOurs(path: string): boolean {
   }
 }
 
-/** Returns the path of the state relative to a folder below it. Returns undefined for other folders. */
-export function findPathAbove(folder: string, state: string): string | undefined {
-  const path = relative(folder, state);
-  return path.startsWith("..") ? path : undefined;
-}
-
 /** Describes the state of an emulator for users: its path from this folder, or that there is no file. */
 export const describeState = ({ cwd }: Pick<Host, "cwd">, state: string, isInMemory: boolean): string =>
   isInMemory ? "state in memory" : `state: ${relative(cwd, state)}`;
 
 /** Reports once which state is used, if it was found in a parent folder. */
 export async function reportParentState({ cwd }: Host, output: Output, state: string, file: string | undefined) {
-  const path = findPathAbove(cwd, state);
-  if (file === undefined && path !== undefined)
+  const path = relative(cwd, state);
+  if (file === undefined && path.startsWith(".."))
     await printOnce(output, "note", `Using the emulator's state in ${path}`);
 }
 
