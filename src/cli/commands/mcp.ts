@@ -58,20 +58,22 @@ async function serveTools(context: Context, { allowWrites }: { readonly allowWri
     },
   );
   const stdin = Readable.from(endLastLine(host.stdin));
-  const closed = new Promise<"by server" | undefined>((resolve) => {
-    server.onclose = () => resolve("by server");
-    stdin.once("end", () => resolve(undefined));
-    stdin.once("close", () => resolve(undefined));
-    void waitUntilAborted(signal).then(() => resolve(undefined));
+  // Resolves with true if the server closes the connection before the input ends.
+  const closing = new Promise<boolean>((resolve) => {
+    server.onclose = () => resolve(true);
+    const end = () => resolve(false);
+    stdin.once("end", end);
+    stdin.once("close", end);
+    void waitUntilAborted(signal).then(end);
   });
   await server.connect(new StdioServerTransport(stdin, host.stdout));
-  if ((await closed) === "by server")
-    throw new CommandFailedError("failed", "connection_closed", `The connection was closed: ${lastProblem}`);
+  const isLost = await closing;
   await Promise.all(running);
   // The server sends the last responses in this turn.
   await waitForNextTurn();
   await server.close();
   stdin.destroy();
+  if (isLost) throw new CommandFailedError("failed", "connection_closed", `The connection was closed: ${lastProblem}`);
   signal.throwIfAborted();
 }
 
