@@ -270,8 +270,9 @@ async function createSender({ record, work, job }: JobRun, progress: JobProgress
     return movedHeader === undefined || mayRepeat ? null : Number(movedHeader);
   }
 
-  async function sendFrom(from: number, values: readonly string[], key: string): Promise<SendResult> {
-    const request = createRequest(values, key);
+  /** Sends the part of a batch that begins at a position. Each part of a batch has a key of its own. */
+  async function sendFrom(from: number, values: readonly string[], batchKey: string, part = ""): Promise<SendResult> {
+    const request = createRequest(values, batchKey + part);
     const isDivisible = values.length > 1;
     if (!isDivisible || request.body.length < tooLargeBytes) {
       try {
@@ -280,14 +281,14 @@ async function createSender({ record, work, job }: JobRun, progress: JobProgress
         if (!isRowError(error)) throw error;
         if (!isDivisible || error.status !== 413) {
           const rejection = createRejection(error, from, values.length);
-          return rejection.isPart ? sendOthers(rejection, from, values, key) : rejection;
+          return rejection.isPart ? sendOthers(rejection, from, values, batchKey) : rejection;
         }
         tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
       }
     }
     const half = Math.ceil(values.length / 2);
-    const first = await sendFrom(from, values.slice(0, half), `${key}.1`);
-    const second = await sendFrom(from + half, values.slice(half), `${key}.2`);
+    const first = await sendFrom(from, values.slice(0, half), batchKey, `${part}.1`);
+    const second = await sendFrom(from + half, values.slice(half), batchKey, `${part}.2`);
     return {
       moved: addCounts(first.moved, second.moved),
       failures: new Map([...first.failures, ...second.failures]),
@@ -295,13 +296,17 @@ async function createSender({ record, work, job }: JobRun, progress: JobProgress
     };
   }
 
-  async function sendOthers({ failures, error }: SendResult, from: number, values: readonly string[], key: string) {
+  async function sendOthers(
+    { failures, error }: SendResult,
+    from: number,
+    values: readonly string[],
+    batchKey: string,
+  ): Promise<SendResult> {
     const positions = [...values.keys()].filter((i) => !failures.has(from + i));
     const others = positions.map((i) => values[i]!);
     // The service decides which rows these are, so their key depends on them. It stays short, because it is a header.
-    const [batchKey] = key.split(".", 1);
     const digest = createHash("sha256").update(others.join("\n")).digest("hex");
-    const { moved, failures: otherFailures } = await sendFrom(0, others, `${batchKey}.${digest.slice(0, 16)}`);
+    const { moved, failures: otherFailures } = await sendFrom(0, others, batchKey, `.${digest.slice(0, 16)}`);
     for (const [i, failure] of otherFailures) failures.set(from + positions[i]!, failure);
     return { moved, failures, error };
   }
