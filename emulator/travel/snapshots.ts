@@ -290,15 +290,16 @@ export class Snapshots {
     for (const { kind, ref } of dropped) {
       report(`The state was replaced while ${kind} ${ref} was in progress. Its outcome belongs to the previous state`);
     }
+    const isBackupNeeded = isChanged();
     const backupNames = names.filter((name) => backupNamePattern.test(name));
-    const unneededNames = isChanged()
+    const unneededNames = isBackupNeeded
       ? backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))
       : [backupSnapshot];
     for (const name of unneededNames) {
       // The state is already replaced. A later restore removes files that cannot be removed now.
       await snapshotStore.remove(name).catch(() => {});
     }
-    return { backupSnapshot: isChanged() ? backupSnapshot : undefined, dropped };
+    return { backupSnapshot: isBackupNeeded ? backupSnapshot : undefined, dropped };
   }
 
   /** Passes the requests and clock advances that change the state until it is replaced, oldest first. */

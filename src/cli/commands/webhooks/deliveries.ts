@@ -172,10 +172,11 @@ async function findSchedule(file: string | undefined, context: Context): Promise
   // The rule needs no emulator, so none is started.
   const webhooks = context.globals.emulator ? [] : await listWebhooks(file, context);
   const schedules = new Map(webhooks.map(({ retry_schedule }) => [retry_schedule.join(), retry_schedule]));
-  const [shared = specifiedRetrySchedule] = schedules.size === 1 ? schedules.values() : [];
-  const source = schedules.size === 1 ? "the webhooks of the running emulator" : "the specification";
-  await context.output.note(`This is the schedule of ${source}.`);
-  return shared;
+  const [shared] = schedules.size === 1 ? schedules.values() : [];
+  await context.output.note(
+    `This is the schedule of ${shared ? "the webhooks of the running emulator" : "the specification"}.`,
+  );
+  return shared ?? specifiedRetrySchedule;
 }
 
 /** Lists the webhooks of the emulator, or none if no emulator is running, unless the user selected it by its file. */
