@@ -70,7 +70,7 @@ const run = defineCommand({
       if (path !== undefined)
         reports.push(await checkOutputFile(host, path, `--${name}`, { inputs, isOurs: reportBeginnings[name] }));
     }
-    if (new Set(reports).size < reports.length) throw new UsageError("--html must not be the file of --report");
+    if (new Set(reports).size < reports.length) throw new UsageError("--html and --report must not be the same file");
     await Promise.all(reports.map(removeEarlierReport));
     if (isSwitchedOn(host.env[inputVariable])) {
       void waitForInputEnd(host, context.onEnd).then(() => context.shutdown.interrupt("SIGTERM"));

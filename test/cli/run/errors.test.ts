@@ -100,7 +100,7 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
   ["steps: &a\n  - { for each: { n: [1] }, steps: *a }", "2:36: The file is not YAML: The alias a contains itself."],
   [
     "steps: [{ call: contracts.list, query: { limit: -9007199254740993 } }]",
-    "1:49: -9007199254740993 is inexact as a number. Numbers are exact in the command line of a step with svc.",
+    "1:49: -9007199254740993 cannot be represented exactly. To keep its digits, use a command line in a step with svc.",
   ],
 ];
 

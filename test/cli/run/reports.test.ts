@@ -204,7 +204,7 @@ steps:
 
   it("rejects one file for both reports", async (t) => {
     const { exit, stderr } = await runStory(t, "steps: []", ["--report", "./same.xml", "--html", "same.xml"]);
-    assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: --html must not be the file of --report"]);
+    assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: --html and --report must not be the same file"]);
   });
 
   it("names the key that a program needs if the program rejects all webhooks", async (t) => {

@@ -94,7 +94,7 @@ export function parseScenario(
       if (/^[-+]?\d+$/.test(source) && typeof value === "number" && !Number.isSafeInteger(value))
         throw createError(
           toPosition(range![0]),
-          `${source} is inexact as a number. Numbers are exact in the command line of a step with svc.`,
+          `${source} cannot be represented exactly. To keep its digits, use a command line in a step with svc.`,
         );
     },
   });
