@@ -191,6 +191,8 @@ describe("clock on the control plane", () => {
       [{ by: "PT1M", next: true }, "exactly one of by, to, next and until_idle is required"],
       [{ by: "soon" }, "must be a duration (PT2H35M, 2h35m)"],
       [{ by: "PT0S" }, "must be a duration (PT2H35M, 2h35m)"],
+      // ISO 8601 requires a number after T.
+      [{ by: "P1DT" }, "must be a duration (PT2H35M, 2h35m)"],
     ] as const) {
       const { status, body: errorBody } = await control("POST", "clock/advance", { body });
       const { error } = errorBody as { error: { code: string; message: string } };
