@@ -14,6 +14,9 @@ import {
   PocDetails,
 } from "./shapes.ts";
 
+/** Unlike in a creation from a template, the last name is required (DECISIONS.md, F15). */
+const PaperContact = PocDetails.extend({ last_name: z.string() });
+
 /** Fields that both routes share (DECISIONS.md, F15). */
 const paper = {
   contract_name: z.string().min(1).describe("Name of the contract"),
@@ -21,7 +24,7 @@ const paper = {
   file_name: z.string().min(1).describe("Name of the document"),
   file_base64: base64(z.string().min(1), "PDF in base64"),
   counterparty_is_individual: z.boolean().nullish().describe("The counterparty is a person (default: an organization)"),
-  counterparty_poc_details: PocDetails.nullish(),
+  counterparty_poc_details: PaperContact.nullish(),
   creator_organization_entity_id: z.int().nullish().describe("Entity of the workspace (default: the primary one)"),
   external_metadata: ExternalMetadataRequest.nullish(),
   intake_form_data: dictionary(z.unknown()).nullish().describe("Answers, by variable"),
@@ -48,7 +51,7 @@ export const UploadReviewRequest = z.object({
 export const UploadSignRequest = z.object({
   ...paper,
   counterparty_organization_name: z.string().min(1).describe("Name of the counterparty"),
-  counterparty_poc_details: PocDetails.nullish().describe("Signatories of the counterparty; required"),
+  counterparty_poc_details: PaperContact.nullish().describe("Signatories of the counterparty; required"),
   creator_signatories: z.array(CreatorSignatory).nullish().describe("Own signatories; required"),
 });
 

@@ -156,6 +156,11 @@ describe("third-party paper validation", () => {
       createFieldErrors({ counterparty_organization_name: ["Field required"] }),
     ],
     [
+      "with a contact without a last name",
+      { counterparty_poc_details: { first_name: "Jo", email: "jo@acme.example" } },
+      createFieldErrors({ counterparty_poc_details: { last_name: ["Field required"] } }),
+    ],
+    [
       "with malformed answers",
       { intake_form_data: { purpose: "x", value: "much" } },
       createFieldErrors({ intake_form_data: { value: ["Input should be a valid number"] } }),
