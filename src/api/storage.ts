@@ -41,6 +41,7 @@ export const putObject = defineOperation({
   failures: [
     "storage-expired",
     "storage-signature-mismatch",
+    "storage-unsigned-headers",
     "storage-too-large",
     "storage-bad-digest",
     "storage-invalid-digest",

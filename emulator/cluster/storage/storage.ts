@@ -14,10 +14,17 @@ import { verifyUpload } from "./upload-checks.ts";
 /** Any page can upload and download by a signed URL, because the URL itself is the credential. */
 const corsHeaders = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
 
+/** Any header of the storage that neither describes the bytes nor identifies the client (DECISIONS.md, C5). */
+const unsignedHeader = /^x-amz-(?!(?:checksum|content|decoded|sdk|user)-|date$|trailer$)/;
+
 export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
   "storage.put": async ({ params, body }, context) => {
     rejectCredentials(context);
     const object = await requireSignedObject("PUT", params.object_key, context);
+    const unsigned = Object.keys(context.request.headers).filter((name) => unsignedHeader.test(name));
+    if (unsigned.length > 0) {
+      return context.fail("storage-unsigned-headers", { headers: unsigned, ...createRequestIds(context) });
+    }
     const { maxBytes } = putObject.request.body;
     const rejectOversized = () => context.fail("storage-too-large", { maxBytes, ...createRequestIds(context) });
     // A file is not read if its declared length exceeds the limit.

@@ -69,6 +69,13 @@ export const storageFailures = {
     code: "SignatureDoesNotMatch",
     says: "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
   }),
+  "storage-unsigned-headers": defineStorageFailure({
+    status: 403,
+    when: "an x-amz-… header is sent that does not describe the bytes, such as x-amz-acl",
+    code: "AccessDenied",
+    says: "There were headers present in the request which were not signed",
+    fields: ({ headers }: { headers: readonly string[] }) => ({ HeadersNotSigned: headers.join(", ") }),
+  }),
   "storage-no-such-key": defineStorageFailure({
     status: 404,
     when: "nothing has been uploaded yet",

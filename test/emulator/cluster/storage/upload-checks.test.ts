@@ -36,6 +36,26 @@ async function createUpload(t: TestContext) {
   };
 }
 
+describe("upload with a header of the storage that is not signed", () => {
+  for (const name of ["x-amz-acl", "x-amz-meta-author", "x-amz-checksum"]) {
+    it(`rejects ${name}`, async (t) => {
+      const upload = await createUpload(t);
+      assert.deepEqual(await upload("second", { [name]: "private" }), {
+        status: 403,
+        code: "AccessDenied",
+        message: "There were headers present in the request which were not signed",
+        stored: "first",
+      });
+    });
+  }
+
+  it("accepts headers that describe the bytes, and those of a client library", async (t) => {
+    const upload = await createUpload(t);
+    const headers = { "x-amz-sdk-checksum-algorithm": "CRC32", "x-amz-user-agent": "client/1.0" };
+    assert.deepEqual(await upload("second", headers), { status: 200, stored: "second" });
+  });
+});
+
 describe("upload with a checksum", () => {
   for (const [name, hex] of Object.entries(sums)) {
     it(`accepts a matching ${name} and rejects a mismatch`, async (t) => {
