@@ -61,7 +61,7 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
       const { search } = exchange.parsedTarget;
       const problems = steps.validate({ params, search, headers: exchange.headers, decoded: decodedBody }, input);
       if (problems.length > 0) throw new InvalidInputError(problems);
-      steps.relaxedChecks(params, decodedBody, reportFinding);
+      steps.relaxedChecks({ params, search, decoded: decodedBody }, reportFinding);
     }
   }
   // The text can be released while the handler waits.

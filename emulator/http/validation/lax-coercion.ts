@@ -3,6 +3,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { type Expectation, getExpectation } from "../../../src/api/shapes.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { findNearest } from "../../../src/base/text.ts";
+import { parseFields } from "../bodies/fields.ts";
 import type { DecodedBody } from "../bodies/json.ts";
 import type { FindingReporter } from "../handler.ts";
 import {
@@ -63,7 +64,10 @@ function coerceOtherType(kind: string, value: unknown): unknown {
 }
 
 /** Reports parts of a valid request that the real service may reject (DECISIONS.md, E1). */
-export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, reportFinding: FindingReporter) => void;
+export type RelaxedChecks = (
+  parts: { readonly params: unknown; readonly search: string; readonly decoded: DecodedBody | undefined },
+  reportFinding: FindingReporter,
+) => void;
 
 type CheckValue = (value: unknown, path: string, reportFinding: FindingReporter) => void;
 
@@ -72,17 +76,20 @@ const maxFindings = 10;
 
 /** Creates an operation's relaxed checks. OAuth bodies have none: unknown parameters are ignored (RFC 6749, 3.2). */
 export function createRelaxedChecks({ request, service }: Operation): RelaxedChecks {
-  const { params, body } = request;
+  const { params, query, body } = request;
   const isControl = service.dialect === "control";
   const checkParams = params && !isControl ? createValueCheck(params) : undefined;
+  // Clients and providers may add parameters to the queries of OAuth, which the router serves.
+  const checkQuery = query && service.dialect === "platform" ? createValueCheck(query) : undefined;
   const checkBody = body?.kind === "json" && !isControl ? createValueCheck(body.schema) : undefined;
-  return (sentParams, decoded, reportFinding) => {
+  return ({ params: sentParams, search, decoded }, reportFinding) => {
     let remaining = maxFindings;
     const reportLimited: FindingReporter = (code, detail) => {
       remaining -= 1;
       if (remaining >= 0) reportFinding(code, detail);
     };
     checkParams?.(sentParams, "", reportLimited);
+    if (search !== "") checkQuery?.(parseFields(search), "", reportLimited);
     if (decoded) checkBody?.(decoded.value, "", reportLimited);
   };
 }

@@ -40,6 +40,16 @@ describe("request log", () => {
     assert.deepEqual(await listNewFindings(api("POST", contracts, { body: createContractRequest() })), []);
   });
 
+  it("reports unknown parameters of a query", async (t) => {
+    const { api, listNewFindings } = await startWithFindings(t);
+    const search = "limit=5&filter__priorty=HIGH&filter__status[$gt]=DRAFT&page=1";
+    assert.deepEqual(await listNewFindings(api("GET", `/api/v1/public/legal_intake/?${search}`)), [
+      "unknown-field: filter__priorty is unknown. Did you mean filter__priority?",
+      "unknown-field: filter__status[$gt] is unknown. Did you mean filter__status[$eq]?",
+    ]);
+    assert.deepEqual(await listNewFindings(api("GET", "/api/v2.1/public/templates/?tags=a&tags=b")), []);
+  });
+
   it("reports at most ten unknown fields with truncated names", async (t) => {
     const { api, listNewFindings } = await startWithFindings(t);
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${"x".repeat(1_000)}${at}`, 1]));
