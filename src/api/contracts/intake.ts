@@ -117,7 +117,13 @@ export const createIntake = defineOperation({
   ],
 });
 
-const list = (what: string) => z.string().describe(`Show only these ${what}, separated by commas (escaped: \\,)`);
+const list = (choice: typeof Priority | typeof IntakeStatus, what: string) =>
+  z
+    .string()
+    .refine((text) => text.split(",").every((each) => choice.safeParse(each).success), {
+      error: `Value should be one of ${choice.options.join(", ")}`,
+    })
+    .describe(`Show only these ${what}, separated by commas`);
 
 /** Only documents the pattern: an unknown key is rejected with a different error. */
 const sortKey = z.string().meta({ pattern: "^[-+ ]?(?:created_at|priority|status|title)$" });
@@ -136,11 +142,11 @@ export const listIntakes = defineOperation({
       filter__priority: Priority.optional().describe("Show only this priority"),
       "filter__priority[$eq]": Priority.optional().describe("Alias without an operator"),
       "filter__priority[$ne]": Priority.optional().describe("Show only other priorities"),
-      "filter__priority[$in]": list("priorities").optional(),
+      "filter__priority[$in]": list(Priority, "priorities").optional(),
       filter__status: IntakeStatus.optional().describe("Show only this status"),
       "filter__status[$eq]": IntakeStatus.optional().describe("Alias without an operator"),
       "filter__status[$ne]": IntakeStatus.optional().describe("Show only other statuses"),
-      "filter__status[$in]": list("statuses").optional(),
+      "filter__status[$in]": list(IntakeStatus, "statuses").optional(),
     }),
   },
   responses: {
