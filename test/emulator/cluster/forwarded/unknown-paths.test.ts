@@ -13,6 +13,8 @@ describe("unknown path at a cluster", () => {
       "/api/v3/public/contracts/",
       "/api/v10.2/public/webhooks/",
       "/api/v1/public/",
+      "//api/v2.1/public/contracts/",
+      "/api//v2.1//public/contracts/",
       "/_emulator/ready",
       "/_emulator/metrics",
     ]) {
