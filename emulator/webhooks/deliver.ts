@@ -19,7 +19,6 @@ import {
 } from "./deliveries.ts";
 import { purgeWebhookRecords } from "./log.ts";
 import { type DeliveryNotifier, getRetentionEnd, getScheduledNumber, putAttempt, recordOutcome } from "./record.ts";
-
 import { webhookRows } from "./webhooks.ts";
 
 export interface DeliveryContext extends AttemptContext {
@@ -73,11 +72,11 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 
   let purgedAt = Number.NEGATIVE_INFINITY;
   /** Records are purged once per virtual time, because nothing expires while the clock is stopped. */
-  function purgeExpired(tx: Transaction): Promise<unknown> | undefined {
+  async function purgeExpired(tx: Transaction): Promise<void> {
     const now = clock.now();
-    if (now === purgedAt) return undefined;
+    if (now === purgedAt) return;
     purgedAt = now;
-    return purgeWebhookRecords(tx, now);
+    await purgeWebhookRecords(tx, now);
   }
 
   let watchedSignal: AbortSignal | undefined;
@@ -89,13 +88,8 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   }
 
   /** Records the outcome in the transaction that removes the entry from the queue. */
-  function record(tx: Transaction, endedRun: EndedRun): Promise<string> | string {
-    const purge = purgeExpired(tx);
-    return purge ? purge.then(() => recordWithoutPurge(tx, endedRun)) : recordWithoutPurge(tx, endedRun);
-  }
-
-  /** Does not await if there was no fault, because this is the common path. */
-  function recordWithoutPurge(tx: Transaction, { entry, result, resend, fault }: EndedRun): Promise<string> | string {
+  async function record(tx: Transaction, { entry, result, resend, fault }: EndedRun): Promise<string> {
+    await purgeExpired(tx);
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return removeEntry(tx, entry);
     if ("skip" in result) {
@@ -106,11 +100,8 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     const webhook = tx.getSync(webhookRows, delivery.webhook_id);
     const attemptRecord = { entry, delivery, webhook, result, resend, fault, settings, notifier };
     // The ID of the scripted fault is stored with the effect of the fault.
-    if (fault)
-      return tx
-        .withCause(fault.cause, () => putAttempt(tx, attemptRecord))
-        .then(() => recordOutcome(tx, attemptRecord));
-    putAttempt(tx, attemptRecord);
+    if (fault) await tx.withCause(fault.cause, () => putAttempt(tx, attemptRecord));
+    else putAttempt(tx, attemptRecord);
     return recordOutcome(tx, attemptRecord);
   }
 

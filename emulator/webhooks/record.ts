@@ -35,12 +35,14 @@ export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): st
 
   // After a successful resend, and for a resend itself, only a success changes the delivery.
   const isEnded = resend || delivery.outcome === "delivered";
-  const updatedDelivery = applyAttempt(
-    delivery,
-    isSuccess ? createSuccessChange(result.at) : isEnded ? {} : createFailureChange(tx, attemptRecord),
+  const change = isSuccess ? createSuccessChange(result.at) : isEnded ? {} : createFailureChange(tx, attemptRecord);
+  const updatedDelivery: Delivery = {
+    ...delivery,
+    ...change,
+    attempts: delivery.attempts + 1,
     // A resend leaves the planned attempt as it is, with its postponement.
-    resend && !isSuccess ? delivery.postponement : null,
-  );
+    postponement: resend && !isSuccess ? delivery.postponement : null,
+  };
   tx.put(deliveries, updatedDelivery);
   notifier?.emit({
     delivery: updatedDelivery,
@@ -73,29 +75,6 @@ function countAttempt(tx: Transaction, webhook: Webhook, { delivery, result }: A
 }
 
 type DeliveryChange = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;
-
-/** Applies an attempt to a delivery. */
-function applyAttempt(row: Delivery, change: DeliveryChange, postponement: Delivery["postponement"]): Delivery {
-  const attemptCount = row.attempts + 1;
-  if (row.label !== undefined) return { ...row, ...change, attempts: attemptCount, postponement };
-  // The fields are listed, because in Node 20 a spread of a frozen row takes ten times as long.
-  return {
-    id: row.id,
-    event_id: row.event_id,
-    webhook_id: row.webhook_id,
-    workspace_id: row.workspace_id,
-    activity: row.activity,
-    contract_id: row.contract_id,
-    entry_id: row.entry_id,
-    outcome: change.outcome ?? row.outcome,
-    attempts: attemptCount,
-    failures: change.failures ?? row.failures,
-    next_attempt_at: change.next_attempt_at === undefined ? row.next_attempt_at : change.next_attempt_at,
-    postponement,
-    created_at: row.created_at,
-    keep_until: change.keep_until === undefined ? row.keep_until : change.keep_until,
-  };
-}
 
 function createSuccessChange(at: number): DeliveryChange {
   return { outcome: "delivered", next_attempt_at: null, keep_until: getRetentionEnd("delivered", at) };
