@@ -1,6 +1,6 @@
 import { constants, fdatasync, write } from "node:fs";
 import { type FileHandle, link, open, readdir, rename, rm } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import { lookupTable } from "../base/object.ts";
 import { makeFolder } from "./folders.ts";
@@ -119,14 +119,6 @@ export async function makeFolderDurably(disk: Disk, path: string): Promise<void>
     await disk.syncFolder(dirname(folder));
     if (folder.length <= resolve(topmost).length) return;
   }
-}
-
-/** Returns an unused path next to a file: `<file>.<word>`, `<file>.<word>-2`, … */
-export async function findFreeName(disk: Disk, file: string, word: string): Promise<string> {
-  const names = new Set(await disk.list(dirname(file)));
-  let name = `${basename(file)}.${word}`;
-  for (let i = 2; names.has(name); i += 1) name = `${basename(file)}.${word}-${i}`;
-  return join(dirname(file), name);
 }
 
 /** Reads the text at the beginning of a file, up to that length. */

@@ -51,14 +51,7 @@ function formatLine(text: string): WrittenLine {
   return { bytes, checksum };
 }
 
-const byteToHex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-
-// The function writes digit by digit, because the engine treats a number of this size as a fraction, which is slower.
-export const toHex = (checksum: number): string =>
-  byteToHex[checksum >>> 24]! +
-  byteToHex[(checksum >>> 16) & 0xff]! +
-  byteToHex[(checksum >>> 8) & 0xff]! +
-  byteToHex[checksum & 0xff]!;
+export const toHex = (checksum: number): string => checksum.toString(16).padStart(checksumLength, "0");
 
 /** Returns the text of a line without its newline and its checksum, or undefined if the checksum is wrong. */
 export function verifyLine(line: Buffer): string | undefined {

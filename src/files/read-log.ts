@@ -1,6 +1,4 @@
-import { dirname } from "node:path";
-import { pluralize } from "../base/text.ts";
-import { type Disk, type DiskFile, findFreeName } from "./disk.ts";
+import type { Disk, DiskFile } from "./disk.ts";
 import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-line.ts";
 
 /*
@@ -123,35 +121,9 @@ function explainGap(line: ParsedLine, previous: LogPosition | undefined): string
   return missing < 0 || line.before !== previous.checksum ? "it does not follow the line before it" : undefined;
 }
 
-/**
- * Durably copies a torn write after the valid lines of a log, which end at `length`, into a separate file next to it.
- * Its callers never got a success, but users with missing data can check the file. Returns a sentence about the file.
- */
-export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
-  const savedPath = await findFreeName(disk, path, "torn");
-  const from = await disk.open(path, "read");
-  let saved = 0;
-  try {
-    const to = await disk.create(savedPath);
-    try {
-      for await (const block of readBlocks(from, length)) {
-        await to.write(block, saved);
-        saved += block.byteLength;
-      }
-      await to.sync();
-    } finally {
-      await to.close();
-    }
-  } finally {
-    await from.close();
-  }
-  await disk.syncFolder(dirname(savedPath));
-  return `${path} ends with an incomplete write (${pluralize(saved, "byte")}). It is ignored, and saved in ${savedPath}`;
-}
-
-/** Reports whether `saveTornTail` created this name for a file of that name. */
-export const isSavedTail = (name: string, of: string): boolean =>
-  name.startsWith(`${of}.torn`) && /^(-\d+)?$/.test(name.slice(`${of}.torn`.length));
+/** Describes a torn end that is removed before the next write. */
+export const formatTornEnd = (path: string): string =>
+  `${path} ends with an incomplete write, which was not acknowledged. It is removed`;
 
 const blockBytes = 1 << 20;
 const newline = 0x0a;
@@ -169,9 +141,9 @@ export async function* readLines(disk: Disk, path: string): AsyncGenerator<Buffe
   }
 }
 
-async function* readBlocks(file: DiskFile, start = 0): AsyncGenerator<Buffer, void> {
+async function* readBlocks(file: DiskFile): AsyncGenerator<Buffer, void> {
   const size = await file.size();
-  for (let position = start; position < size; ) {
+  for (let position = 0; position < size; ) {
     const block = Buffer.allocUnsafe(Math.min(blockBytes, size - position));
     const length = await file.read(block, position);
     if (length === 0) return;

@@ -9,7 +9,7 @@ import {
   systemDisk,
 } from "../../../src/files/disk.ts";
 import { startPosition } from "../../../src/files/log-line.ts";
-import { saveTornTail } from "../../../src/files/read-log.ts";
+import { formatTornEnd } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
 import { writeCheckpoint } from "./checkpoint-file.ts";
@@ -48,7 +48,7 @@ export async function openFileStore({
   const { state, position = startPosition, newest } = recovered;
   let { base, journals, olderJournals } = recovered;
   const lastJournal = journals.at(-1);
-  if (lastJournal?.torn) report(await saveTornTail(disk, lastJournal.path, lastJournal.length));
+  if (lastJournal?.torn) report(formatTornEnd(lastJournal.path));
   const files = await HistoryFiles.open({ disk, path, limit: historyBytes, report });
   // The first start writes a checkpoint, so that a journal without a state file is recognized as damage. So does the
   // first start with newer rows, because later writes have the present format.

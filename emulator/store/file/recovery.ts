@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { isTemporaryName } from "../../../src/files/atomic-write.ts";
-import { type Disk, findFreeName, isMissing, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { readLines } from "../../../src/files/read-log.ts";
 import type { Repair } from "../../published.d.ts";
@@ -202,8 +202,11 @@ export async function repairFile(options: {
   };
 }
 
+/** Gives a file a second, unused name: `<file>.damaged`, `<file>.damaged-2`, … */
 async function linkDamagedFile(disk: Disk, file: string): Promise<string> {
-  const newName = await findFreeName(disk, file, "damaged");
+  const names = new Set(await disk.list(dirname(file)));
+  let newName = `${file}.damaged`;
+  for (let i = 2; names.has(basename(newName)); i += 1) newName = `${file}.damaged-${i}`;
   await disk.link(file, newName);
   return newName;
 }

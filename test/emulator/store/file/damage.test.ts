@@ -6,9 +6,7 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/recovery.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { systemDisk } from "../../../../src/files/disk.ts";
 import { formatLogLine, parseLine } from "../../../../src/files/log-line.ts";
-import { saveTornTail } from "../../../../src/files/read-log.ts";
 import { addCleanup } from "../../../support/cleanup.ts";
 import { collections, createGatedDisk, createPerson, createTemporaryFolder, people } from "../../../support/store.ts";
 
@@ -192,28 +190,17 @@ describe("write interrupted by a machine crash", () => {
     ["it ends within a line", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 30)], [1, 2, 3, 4, 5]],
   ];
   for (const [label, torn, retainedIds] of tails) {
-    it(`is skipped, reported and saved if ${label}`, async (t) => {
+    it(`is removed and reported if ${label}`, async (t) => {
       const { folder, journal } = await createCrashedState(t);
       await changeJournal(journal, torn);
-      const remainingJournal = await readFile(journal);
       const reports: string[] = [];
       assert.deepEqual(await readIds(folder, (text) => reports.push(text)), retainedIds);
-      assert.deepEqual((await readdir(folder)).sort(), ["emulator.json", "emulator.json.journal.2.torn"]);
-      const tail = await readFile(`${journal}.torn`);
-      assert.deepEqual(remainingJournal.subarray(remainingJournal.byteLength - tail.byteLength), tail);
-      assert.ok(tail.byteLength > 0);
+      assert.deepEqual(await readdir(folder), ["emulator.json"]);
       assert.deepEqual(reports, [
-        `${journal} ends with an incomplete write (${tail.byteLength} bytes). ` +
-          `It is ignored, and saved in ${journal}.torn`,
+        `${journal} ends with an incomplete write, which was not acknowledged. It is removed`,
       ]);
     });
   }
-
-  it("leaves no copy if its file disappears", async (t) => {
-    const folder = await createTemporaryFolder(t);
-    await assert.rejects(saveTornTail(systemDisk, join(folder, "journal"), 0), { code: "ENOENT" });
-    assert.deepEqual(await readdir(folder), []);
-  });
 });
 
 /** Returns a line that continues another one. */

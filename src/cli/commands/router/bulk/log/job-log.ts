@@ -5,7 +5,7 @@ import { svcVersion } from "../../../../../base/version.ts";
 import { AppendLog } from "../../../../../files/append-log.ts";
 import { type Disk, type DiskFile, isMissing, systemDisk } from "../../../../../files/disk.ts";
 import { formatFirstLine, formatLogLine, startPosition } from "../../../../../files/log-line.ts";
-import { readLog, saveTornTail } from "../../../../../files/read-log.ts";
+import { formatTornEnd, readLog } from "../../../../../files/read-log.ts";
 import { FinishedBatches } from "../input/batches.ts";
 import { getResultsPath, resultsHeader } from "./results.ts";
 
@@ -135,16 +135,16 @@ interface OpenOptions {
 export type OpenJob = Awaited<ReturnType<typeof openJob>>;
 
 /**
- * Opens the log and the results of a running job. Truncates them to their valid part, stores the rest next to them and
- * reports it. The results of finished batches are appended first, then their lines. Each write is durable and covers
+ * Opens the log and the results of a running job. Truncates them to their valid part and reports
+ * it. The results of finished batches are appended first, then their lines. Each write is durable and covers
  * all waiting batches. Batches that are lost in a crash are resent, which changes nothing.
  */
 export async function openJob(folder: string, { wall, report, disk = systemDisk }: OpenOptions) {
   const { file, finished, unfinishedMoves, results, last, ...state } = await readJobLog(folder, disk);
   const { path, length, torn, position = startPosition } = file;
-  if (torn) await report(await saveTornTail(disk, path, length));
   const logFile = await disk.open(path, "write");
   if (torn) {
+    await report(formatTornEnd(path));
     await logFile.truncate(length);
     await logFile.sync();
   }

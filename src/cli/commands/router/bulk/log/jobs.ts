@@ -9,7 +9,6 @@ import { isTemporaryName, writeFileAtomic } from "../../../../../files/atomic-wr
 import { makeFolderDurably, systemDisk } from "../../../../../files/disk.ts";
 import { makeFolder } from "../../../../../files/folders.ts";
 import { isLockRemnant, type Lock } from "../../../../../files/lock.ts";
-import { isSavedTail } from "../../../../../files/read-log.ts";
 import type { Context } from "../../../../command.ts";
 import { acquireFileLock, isLocked } from "../../../../connection/profiles/private-file.ts";
 import { getStateFolder } from "../../../../process/environment.ts";
@@ -137,7 +136,6 @@ const isJobFile = (name: string): boolean =>
   [logName, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||
   isTemporaryName(name, "job.json") ||
-  isSavedTail(name, logName) ||
   isLockRemnant(name, "lock");
 
 export const getLockPath = (folder: string): string => join(folder, "lock");
