@@ -48,8 +48,6 @@ export interface ServedRoutes {
   readonly control: OperationTable | undefined;
   readonly services: OperationTable;
   readonly clock: Clock;
-  /** Formats the virtual time for `x-svc-time`. */
-  readonly formatTime: () => string;
   /** True if every undeclared path responds with 503. */
   readonly isStarting?: boolean;
   readonly faultFor?: RequestFaultFinder | undefined;

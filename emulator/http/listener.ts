@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import { emulatorOptions } from "../../src/derive/emulator-options.ts";
 import type { EmulatorOptions } from "../published.d.ts";
@@ -84,7 +83,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const graceMs = options.graceMs ?? defaultCloseGraceMs;
   const serveParts = (
     parts: readonly ListenerPart[],
-    routes: Omit<ServedRoutes, "control" | "services" | "formatTime" | "pending">,
+    routes: Omit<ServedRoutes, "control" | "services" | "pending">,
   ): ServedRoutes => {
     const boundOperations = parts.flatMap((part) => bindPart(part, settings.strict.has("bodies")));
     const control = boundOperations.filter(isControlOperation);
@@ -95,7 +94,6 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
         boundOperations.filter((bound) => !isControlOperation(bound)),
         settings,
       ),
-      formatTime: createTimeFormatter(routes.clock),
       pending: 0,
     };
   };
@@ -219,17 +217,3 @@ function notifyAll(listeners: ReadonlySet<() => void>): void {
 }
 
 const isControlOperation = ({ operation }: BoundOperation): boolean => operation.service.name === "emulator";
-
-/** Creates the function that formats `x-svc-time`, at most once per millisecond. */
-function createTimeFormatter(clock: Clock): () => string {
-  let formattedMs = Number.NaN;
-  let formatted = "";
-  return () => {
-    const now = clock.now();
-    if (now !== formattedMs) {
-      formattedMs = now;
-      formatted = toIsoMillis(now);
-    }
-    return formatted;
-  };
-}

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { FastifyReply, onSendHookHandler } from "fastify";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { waitForNextTurn } from "../../src/base/timing.ts";
 import { applyCorsHeaders } from "./guard.ts";
 import { removeHeaders } from "./hop-by-hop.ts";
@@ -69,7 +70,7 @@ export const setHeaders: onSendHookHandler = ({ exchange }, reply, payload, done
       reply.raw.appendHeader(name, value);
     else reply.header(name, value);
   }
-  if (exchange) reply.header("x-svc-time", exchange.served.formatTime());
+  if (exchange) reply.header("x-svc-time", toIsoMillis(exchange.served.clock.now()));
   if (!isForeign) {
     reply.header(...noSniffHeader);
     if (isMarkup(reply.getHeader("content-type")) && !reply.hasHeader(sandboxHeader[0])) reply.header(...sandboxHeader);
