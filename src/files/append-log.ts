@@ -26,10 +26,6 @@ export interface AppendLogOptions<Failure extends Error> {
   /** Called immediately when writing fails, before waiting callers get the error. */
   readonly onFailure?: (failure: Failure) => void;
   /**
-   * Waits for more lines before a group is written. By default, a group has the lines of one turn of the event loop.
-   */
-  readonly gather?: () => Promise<void>;
-  /**
    * Makes data durable to which the lines of a group refer, before the lines are written. Called in the turn in which
    * the group is closed.
    */
@@ -161,7 +157,7 @@ export class AppendLog<Failure extends Error> {
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
       // Concurrent requests share their fdatasync, including the first request.
-      await (this.#options.gather?.() ?? waitForNextTurn());
+      await waitForNextTurn();
       const step = this.#queue.shift();
       if (step === undefined) break;
       if ("lines" in step) await this.#write(step);
