@@ -200,6 +200,15 @@ describe("svc crm-a", () => {
     assert.equal((await svc("crm-a cards --query x --client-secret-file crm-a.secret")).exit, 2);
   });
 
+  it("sends every value of a repeated parameter", async (t) => {
+    const { svc, emulator } = await startConnectedApps(t);
+    const query = "--query client_id=cli --query id=1 --query id=2 --query id=3";
+    assert.equal((await svc(`crm-a cards ${query} --client-secret-file crm-a.secret`)).exit, 0);
+    const { items } = (await emulator.control("GET", "requests?limit=1")).body as { items: { target: string }[] };
+    const names = [...new URL(items[0]!.target, "http://localhost").searchParams.keys()];
+    assert.deepEqual(names, ["client_id", "id", "id", "id"]);
+  });
+
   it("prints the page of the app or the URL of the contract's page", async (t) => {
     const { svc, emulator } = await startConnectedApps(t);
     const signed = "--query client_id=cli --client-secret-file crm-a.secret";

@@ -8,6 +8,7 @@ import { createServiceError, formatRequestPath, isFromCatchAll, readBytes } from
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../parse/body.ts";
+import { parseHeaderFlag } from "../parse/headers.ts";
 import { UsageError } from "../process/failure.ts";
 import { maskUrlSecrets, redactHeader } from "../process/redact.ts";
 
@@ -56,7 +57,7 @@ const api = defineCommand({
         accept: "*/*",
         ...(body ? { "content-type": input.flags["content-type"] ?? "application/json" } : {}),
         ...buildCredentialHeaders({ auth, service: { name: service } }, undefined, credentials),
-        ...parseHeaders(input.flags.header),
+        ...parseHeaderFlag(input.flags.header),
       },
       body,
     };
@@ -118,15 +119,5 @@ async function isCaught(method: string, path: string): Promise<boolean> {
 
 const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && "responses" in value && "path" in value;
-
-function parseHeaders(headers: readonly string[] = []): Record<string, string> {
-  return Object.fromEntries(
-    headers.map((text) => {
-      const colon = text.indexOf(":");
-      if (colon < 1) throw new UsageError(`--header must be NAME:VALUE, got "${text.split(/[\s=]/)[0]}…"`);
-      return [text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim()];
-    }),
-  );
-}
 
 export const commands: readonly Command[] = [api];

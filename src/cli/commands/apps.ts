@@ -119,7 +119,7 @@ function defineCrmACommand(verb: string, summary: string, example: readonly stri
       const secret = await readAppSecret(appSecrets.crmA, input, context);
       const version = input.flags["signature-version"] ?? "v3";
       const publicUrl = input.flags["public-url"];
-      const payload = Object.fromEntries((input.flags.query ?? []).map(parsePair));
+      const payload = parsePairs(input.flags.query ?? []);
       return runDerivedCommand(spec!, input, context, {
         query: payload,
         async sign(originalCall) {
@@ -145,10 +145,16 @@ function defineCrmACommand(verb: string, summary: string, example: readonly stri
   });
 }
 
-function parsePair(text: string): [string, string] {
-  const equals = text.indexOf("=");
-  if (equals < 1) throw new UsageError(`--query must be NAME=VALUE (portalId=62515), got "${text}"`);
-  return [text.slice(0, equals), text.slice(equals + 1)];
+function parsePairs(texts: readonly string[]): Record<string, string | string[]> {
+  const pairs = new Map<string, string | string[]>();
+  for (const text of texts) {
+    const equals = text.indexOf("=");
+    if (equals < 1) throw new UsageError(`--query must be NAME=VALUE (portalId=62515), got "${text}"`);
+    const name = text.slice(0, equals);
+    const value = text.slice(equals + 1);
+    pairs.set(name, pairs.has(name) ? [pairs.get(name)!, value].flat() : value);
+  }
+  return Object.fromEntries(pairs);
 }
 
 const consumerSecret = appSecrets.crmB;

@@ -51,7 +51,7 @@ export interface PreparedRequest<Value = unknown> {
 
 export interface RequestChanges {
   /** Query parameters that are merged with those of the flags. The flags take precedence. */
-  readonly query?: Readonly<Record<string, string | boolean>>;
+  readonly query?: Readonly<Record<string, string | readonly string[] | boolean>>;
   /** Adds input that depends on the whole checked request, such as the headers of a signature. */
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
   readonly credentials?: Credentials;

@@ -101,6 +101,13 @@ it("svc api --include prints status and headers before the body", async (t) => {
   );
 });
 
+it("svc api sends every value of a repeated header", async (t) => {
+  const { json } = await startCliEmulator(t);
+  const flags = ["-H", "X-Forwarded-For: 127.0.0.1", "-H", "x-forwarded-for:203.0.113.9"];
+  const response = await json(["api", "GET", "/api/v1/auth/captcha-config", ...flags]);
+  assert.deepEqual(response, { use_test_captcha: true }, "the caller is the first address");
+});
+
 it("svc rejects binary output on a terminal before anything is sent", async (t) => {
   const { svc, emulator } = await startCliEmulator(t);
   await createDraftContract(emulator.api);

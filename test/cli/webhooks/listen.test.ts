@@ -314,8 +314,8 @@ describe("svc webhooks listen", () => {
     ["--activities CONTRACT_SINGED", 'Activity "CONTRACT_SINGED" not found.\n  Did you mean CONTRACT_SIGNED?'],
     ["--forward-to ftp://x", "--forward-to must be a URL"],
     ["--forward-to 99999", '--forward-to must be a port up to 65535, or a URL, got "99999"'],
-    ["--header nonsense", '--header must be "Name: value"'],
-    ["--header x-note:漢", '--header must be "Name: value"'],
+    ["--header nonsense", '--header must be NAME:VALUE, got "nonsense…"'],
+    ["--header x-note:漢", '--header must be NAME:VALUE, got "x-note…"'],
     ["--count 0", "must be a number at least 1, got"],
   ] as const) {
     it(`exits with 2 for ${argv}`, async () => {

@@ -1,5 +1,4 @@
 import { activities as allActivities } from "../../../api/activities.ts";
-import { isHeaderName, isHeaderValue } from "../../../api/operation.ts";
 import { suggestsTlsServer } from "../../../base/errors.ts";
 import { lookupTable, toFields, tryParseJson } from "../../../base/object.ts";
 import { clientDefaults } from "../../../client/client.ts";
@@ -14,6 +13,7 @@ import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { truncateText } from "../../output/table.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseUrlFlag } from "../../parse/globals.ts";
+import { parseHeaderFlag } from "../../parse/headers.ts";
 import { UsageError } from "../../process/failure.ts";
 import { parseActivities } from "./registration.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
@@ -79,16 +79,6 @@ export function parseReceiverUrl(text: string, flag: string): string {
     return parseUrlFlag(`http://localhost:${text}`, flag);
   }
   return parseUrlFlag(/^[\w.-]+:\d{1,5}(\/|$)/.test(text) ? `http://${text}` : text, flag);
-}
-
-export function parseHeader(text: string): [string, string] {
-  const colon = text.indexOf(":");
-  const name = text.slice(0, colon).trim().toLowerCase();
-  const value = text.slice(colon + 1).trim();
-  if (colon < 1 || !isHeaderName(name) || !isHeaderValue(value)) {
-    throw new UsageError(`--header must be "Name: value", got "${text.slice(0, Math.max(0, colon)) || text}"`);
-  }
-  return [name, value];
 }
 
 export type VerifiedDelivery = Readonly<Awaited<ReturnType<typeof verifyReceivedDelivery>>>;
@@ -175,6 +165,6 @@ export const forwardingFlags = [
 
 export const readForwardingFlags = (flags: CommandInputOf<typeof forwardingFlags>["flags"]) => ({
   forwardTo: flags["forward-to"] === undefined ? undefined : parseReceiverUrl(flags["forward-to"], "--forward-to"),
-  extraHeaders: Object.fromEntries((flags.header ?? []).map(parseHeader)),
+  extraHeaders: parseHeaderFlag(flags.header),
   activities: parseActivities(flags.activities) ?? allActivities,
 });

@@ -14,6 +14,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
+import { parseHeaderFlag } from "../../parse/headers.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
 import {
@@ -21,7 +22,6 @@ import {
   formatPostResult,
   isSuccessfulPost,
   openDeliverySender,
-  parseHeader,
   parseReceiverUrl,
   signBody,
 } from "./forwarding.ts";
@@ -66,7 +66,7 @@ const webhooksReplay = defineCommand({
   ],
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");
-    const extra = Object.fromEntries((input.flags.header ?? []).map(parseHeader));
+    const extra = parseHeaderFlag(input.flags.header);
     const deliveries = await readDeliveries(input, to, context);
     if (input.flags["dry-run"]) {
       const rows = deliveries.map(({ name, url, body }) => {
