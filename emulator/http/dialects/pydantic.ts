@@ -52,7 +52,15 @@ export function toPydanticErrors({ part, issue, schema, source }: ValidationProb
     const parent = part === "body" && path.length > 0 ? getValueAt(source, path.slice(0, -1)) : null;
     return [{ type: "missing", path, msg: "Field required", input: parent }];
   }
-  return [{ ...describeIssue(issue, findSchema(schema, path), input), path, input }];
+  const field = findSchema(schema, path);
+  return isLengthOfOtherType(issue, field) ? [] : [{ ...describeIssue(issue, field, input), path, input }];
+}
+
+/** Zod also checks the length of a list where it reports that a string is expected, and vice versa. */
+function isLengthOfOtherType(issue: ValidationIssue, schema: z.ZodType | undefined): boolean {
+  const kind = getSchemaKind(schema);
+  const isBound = issue.code === "too_small" || issue.code === "too_big";
+  return isBound && (kind === "string" || kind === "array") && issue.origin !== kind;
 }
 
 /** Returns the branch of a union with the deepest problems, or else the branch with the fewest problems. */
