@@ -19,7 +19,8 @@ import { createTrialWorkspace } from "./workspace/new-workspace.ts";
 
 /**
  * Unknown paths of the contract API in any version (DECISIONS.md, C24), of the storage and of the control plane are
- * 404, also with several slashes in a row, which a base URL that ends in a slash causes. Only the router's listener serves the control plane.
+ * 404, also with several slashes in a row, which a base URL that ends in a slash causes. Only the router's listener
+ * serves the control plane.
  */
 const servedPaths = /^\/+(?:api\/+v\d+(?:\.\d+)?\/+public|_storage|_emulator)(?:\/|$)/;
 

@@ -380,15 +380,11 @@ describe("intake.list", () => {
     });
   });
 
-  it("rejects an unknown value of a list in a filter, as it does that of a single one", async (t) => {
+  it("rejects an unknown value in a list of a filter", async (t) => {
     const { api } = await startTestEmulator(t);
     assert.deepEqual(pickStatusAndBody(await api("GET", `${path}?filter__priority[$in]=LOW,URGENT`)), {
       status: 400,
       body: { "filter__priority[$in]": ["Value should be one of LOW, MEDIUM, HIGH"] },
-    });
-    assert.deepEqual(pickStatusAndBody(await api("GET", `${path}?filter__priority=URGENT`)), {
-      status: 400,
-      body: { filter__priority: ["Input should be 'LOW', 'MEDIUM' or 'HIGH'"] },
     });
   });
 

@@ -135,9 +135,9 @@ interface OpenOptions {
 export type OpenJob = Awaited<ReturnType<typeof openJob>>;
 
 /**
- * Opens the log and the results of a running job. Truncates them to their valid part and reports
- * it. The results of finished batches are appended first, then their lines. Each write is durable and covers
- * all waiting batches. Batches that are lost in a crash are resent, which changes nothing.
+ * Opens the log and the results of a running job. Truncates them to their valid part and reports it. The results of
+ * finished batches are appended first, then their lines. Each write is durable and covers all waiting batches. Batches
+ * that are lost in a crash are resent, which changes nothing.
  */
 export async function openJob(folder: string, { wall, report, disk = systemDisk }: OpenOptions) {
   const { file, finished, unfinishedMoves, results, last, ...state } = await readJobLog(folder, disk);
