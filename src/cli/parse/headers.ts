@@ -1,7 +1,10 @@
 import { isHeaderName, isHeaderValue } from "../../api/operation.ts";
 import { UsageError } from "../process/failure.ts";
 
-/** Parses the values of --header. Repeated headers are joined (RFC 9110, 5.3), cookies with a semicolon (RFC 6265, 4.2.1). */
+/**
+ * Parses the values of --header. Repeated headers are joined (RFC 9110, 5.3), cookies with a semicolon (RFC 6265,
+ * 4.2.1).
+ */
 export function parseHeaderFlag(texts: readonly string[] = []): Record<string, string> {
   const headers = new Map<string, string>();
   for (const text of texts) {
