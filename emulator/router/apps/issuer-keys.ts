@@ -51,7 +51,7 @@ export class IssuerKeys {
     const url = new URL(text);
     const reply = await requestCluster(
       this.#context,
-      { url: url.origin },
+      { internalUrl: url.origin },
       {
         method: "GET",
         target: url.pathname + url.search,

@@ -36,14 +36,14 @@ const maxResponseBytes = 1024 * 1024;
 /** Sends a request to one cluster. The default of `timeoutMs` is the timeout of forwarded requests. */
 export async function requestCluster(
   { forwarder, settings, request: clientRequest }: ClusterRequestContext,
-  { url }: Pick<Cluster, "url">,
+  { internalUrl }: Pick<Cluster, "internalUrl">,
   request: ForwardableRequest,
   timeoutMs: number = settings.upstreamTimeoutMs,
 ): Promise<ClusterResponse> {
   const onDisconnect = clientRequest && ((listener: () => void) => clientRequest.onDisconnect(listener));
   const options = { forwarder, timeoutMs, maxBytes: maxResponseBytes, onDisconnect };
   // The response is read here, so it must not be compressed.
-  const result = await sendRequest(options, url, omitHeaders(request, ["accept-encoding"]));
+  const result = await sendRequest(options, internalUrl, omitHeaders(request, ["accept-encoding"]));
   if (result.kind !== "answered") return result;
   const { kind, status, rawHeaders, body } = result;
   return { kind, status, body: parseJsonObject(body), passthrough: new Passthrough(status, rawHeaders, body) };
