@@ -96,54 +96,28 @@ function parseFormFields(text: string): RequestFields {
 
 const createEncodingError = () => new UnreadableBodyError({ reason: "encoding" });
 
-/** Encodings by the first four bytes in hex, in the order of `detect_encoding` in Python's json/__init__.py. */
-const encodingPatterns = [
-  [/^0000feff/, "utf-32be"],
-  [/^fffe0000/, "utf-32le"],
-  [/^feff/, "utf-16be"],
-  [/^fffe/, "utf-16le"],
-  [/^efbbbf/, "utf-8"],
-  [/^(?=0000.{4}$)/, "utf-32be"],
-  [/^(?=00..(?:.{4})?$)/, "utf-16be"],
-  [/^(?=..000000$)/, "utf-32le"],
-  [/^(?=..00(?:.{4})?$)/, "utf-16le"],
-] as const;
-
-/** Decodes JSON bytes as Python's json.loads does. The encoding is UTF-8, UTF-16 or UTF-32. */
+/** Decodes JSON bytes as Python's json.loads does. The encoding is UTF-8 or UTF-16, with or without a mark. */
 function decodeJsonBytes(bytes: Buffer): string {
-  // All other encodings have a zero or a byte above 0xEE among the first two bytes.
-  const [first = 0x20, second = 0x20] = bytes;
-  if (first !== 0 && second !== 0 && first < 0xef) return decodeUtf8(bytes);
-  const head = bytes.toString("hex", 0, 4);
-  const [pattern, encoding] = encodingPatterns.find(([pattern]) => pattern.test(head)) ?? [/^/, "utf-8"];
-  const text = bytes.subarray(pattern.exec(head)![0].length / 2);
-  if (encoding === "utf-8") return decodeUtf8(text);
-  return encoding.startsWith("utf-32") ? decodeUtf32(text, encoding === "utf-32le") : decodeUtf16(text, encoding);
+  const encoding = findEncoding(bytes);
+  if (encoding === undefined) return decodeUtf8(bytes);
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    throw createEncodingError();
+  }
+}
+
+/** Returns the encoding of bytes with a mark or with zeros. JSON text begins with an ASCII character. */
+function findEncoding([first, second]: Buffer): string | undefined {
+  if (first === 0 || (first === 0xfe && second === 0xff)) return "utf-16be";
+  if (second === 0 || (first === 0xff && second === 0xfe)) return "utf-16le";
+  return first === 0xef ? "utf-8" : undefined;
 }
 
 /** The decoder is strict, because Buffer.toString would replace invalid bytes with U+FFFD. */
 function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw createEncodingError();
   return bytes.toString("utf8");
-}
-
-function decodeUtf16(bytes: Buffer, encoding: string): string {
-  try {
-    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw createEncodingError();
-  }
-}
-
-function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
-  if (bytes.length % 4 !== 0) throw createEncodingError();
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4) {
-    const point = littleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
-    if (point > 0x10ffff) throw createEncodingError();
-    text += String.fromCodePoint(point);
-  }
-  return text;
 }
 
 /** Returns whether FastAPI reads a body of this type as JSON: `application/json` and `application/*+json`. */

@@ -65,13 +65,10 @@ describe("JSON body", () => {
     assert.equal(JSON.parse(response.body).detail[0].input, "x\ufffdy");
   });
 
-  it("can be UTF-16 or UTF-32, or start with a byte order mark", async (t) => {
+  it("can be UTF-16, or start with a byte order mark", async (t) => {
     const document = '{"a":"é😀"}';
     const utf16be = Buffer.from(`\ufeff${document}`, "utf16le").swap16();
-    const utf32le = Buffer.from(
-      [...document].flatMap((c) => [...new Uint8Array(new Uint32Array([c.codePointAt(0)!]).buffer)]),
-    );
-    const bodies = [Buffer.from(`\ufeff${document}`), Buffer.from(document, "utf16le"), utf16be, utf32le];
+    const bodies = [Buffer.from(`\ufeff${document}`), Buffer.from(document, "utf16le"), utf16be];
     const responses = await Promise.all(bodies.map((body) => post(t, text, body)));
     assert.deepEqual(
       responses,
@@ -117,7 +114,7 @@ describe("JSON body", () => {
 
   for (const [service, subject, byte, problem] of [
     [router, "white space", 0x20, { loc: ["body", 2_000_000], error: "Expecting value" }],
-    [router, "zero bytes (UTF-32)", 0, { loc: ["body", 0], error: "Expecting value" }],
+    [router, "zero bytes (UTF-16)", 0, { loc: ["body", 0], error: "Expecting value" }],
     [contracts, "zero bytes", 0, "JSON parse error - Expecting value: line 1 column 1 (char 0)"],
     [contracts, "line breaks", 0x0a, "JSON parse error - Expecting value: line 2000001 column 1 (char 2000000)"],
   ] as const) {
