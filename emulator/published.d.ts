@@ -179,7 +179,7 @@ export interface Emulator {
    * many events, some are dropped and counted. The next batch follows when the listener has finished. Returns a
    * function that removes the listener and resolves after the last batch.
    */
-  watch(tell: (events: readonly EmulatorEvent[]) => Promise<void> | void): () => Promise<void>;
+  watch(listener: (events: readonly EmulatorEvent[]) => Promise<void> | void): () => Promise<void>;
   /** Resolves when the emulator has stopped, regardless of the cause. */
   readonly closed: Promise<void>;
   /**

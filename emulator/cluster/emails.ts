@@ -27,7 +27,7 @@ type Event = z.infer<typeof Event>;
 export const acceptMailerEvent: ForwardedHandler = async ({ body }, { store, clock, cluster }, finding) => {
   const parsed = Event.safeParse(parseJsonObject(body));
   if (!parsed.success) {
-    finding("unreadable-mailer-event", "RecordType is missing, or a key has another type than the provider sends");
+    finding("unreadable-mailer-event", "RecordType is missing, or a key has a type that the provider does not send");
     return createJsonPassthrough(200, {});
   }
   const event = parsed.data;

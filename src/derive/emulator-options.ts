@@ -37,9 +37,9 @@ const optionalSchemeNames = optionalSchemes.map(({ name }) => name);
 export const emulatorOptions = {
   file: {
     text: "path",
-    flags: [textFlag("State", "file", "FILE", "Keep the state in this file (default: .svc/emulator.json)")],
+    flags: [textFlag("State", "file", "FILE", "Store the state in this file (default: .svc/emulator.json)")],
   },
-  ephemeral: { flags: [createSwitch("ephemeral", "Keep the state in memory", { section: "State" })] },
+  ephemeral: { flags: [createSwitch("ephemeral", "Store the state in memory", { section: "State" })] },
   seed: {
     flags: [textFlag("State", "seed", "NAME|FILE", "Seed of a new state: demo, empty, or a file", { default: "demo" })],
   },
@@ -161,7 +161,7 @@ export const emulatorOptions = {
         "Strictness",
         "strict",
         "LIST",
-        `Reject what the emulator tolerates: ${strictChecks.join(", ")} (default: all of them)`,
+        `Reject what the emulator tolerates: ${strictChecks.join(", ")} (all without LIST)`,
         { optionalValue: true },
       ),
     ],

@@ -119,8 +119,8 @@ describe("confirmation prompt", () => {
   it("lists the objects to remove and their number", async (t) => {
     const { svc } = await startCliEmulator(t);
     for (const [argv, question] of [
-      ["contracts contacts delete 7 9", "Delete a contact of a counterparty (counter party id 7, contact id 9)?"],
-      ["router unmap-clients --cluster eu-1 --client-ids a --client-ids b", "Remove 2 client ids from eu-1?"],
+      ["contracts contacts delete 7 9", "Delete a contact of a counterparty (counter party ID 7, contact ID 9)?"],
+      ["router unmap-clients --cluster eu-1 --client-ids a --client-ids b", "Remove 2 client IDs from eu-1?"],
       ["emulator reset", "Reset the state to the seed?"],
     ] as const) {
       const ada = simulateUser([question, enterKey]);
@@ -142,7 +142,7 @@ describe("confirmation prompt", () => {
       [
         2,
         "error: --confirm T-1 is required, because this cannot be undone\n" +
-          "  The command would do this: Void a contract (composite id T-1).\n",
+          "  The command would do this: Void a contract (composite ID T-1).\n",
       ],
     );
     const wrong = simulateUser(["Type T-1 to continue", `T-2${enterKey}`]);

@@ -89,7 +89,8 @@ describe("svc chat-a", () => {
     for (const flags of ["", " --signing-secret-file wrong.secret"]) {
       const { exit, stdout, stderr } = await svc(`chat-a event --file event.json${flags}`);
       assert.deepEqual([exit, stdout], [4, ""]);
-      assert.match(stderr, /Invalid request signature/);
+      const hint = "Check the credentials (SVC_CHAT_A_SIGNING_SECRET).";
+      assert.equal(stderr, `error: Invalid request signature (HTTP 401)\n  ${hint}\n`);
     }
   });
 

@@ -92,7 +92,7 @@ describe("user at a terminal", () => {
     const result = await svc("router map-clients ids.txt", { ...ada, env });
     assert.deepEqual(
       [result.exit, result.stdout, ada.waiting()],
-      [0, "Mapped 1 client id to us-1\n", []],
+      [0, "Mapped 1 client ID to us-1\n", []],
       result.stderr,
     );
 

@@ -51,7 +51,7 @@ export const putNote = defineOperation({
   method: "PUT",
   path: "/api/v2.1/public/contracts/{contract_id}/notes/{note_id}",
   request: {
-    params: z.object({ contract_id: compositeIdParam, note_id: z.int().describe("Id of the note") }),
+    params: z.object({ contract_id: compositeIdParam, note_id: z.int().describe("ID of the note") }),
     body: json(
       z.object({
         text: z.string().describe("Text of the note"),
@@ -77,7 +77,7 @@ export const setBusinessUser = defineOperation({
     params: contractParams,
     body: json(
       z.object({
-        user_id: z.int().describe("Id of the user"),
+        user_id: z.int().describe("ID of the user"),
         update_user_task_on_bu_update: z.boolean().default(true).describe(`Reassign their tasks; ${noEffectNote}`),
       }),
     ),
@@ -188,5 +188,5 @@ export const showProcessMetrics = defineOperation({
   },
   failures: ["not-found", "contract-not-found"],
   cli: { command: "contracts process-metrics" },
-  examples: [{ title: "Show the durations of a contract", params: { contract_id: 1 } }],
+  examples: [{ title: "Show the times of a contract", params: { contract_id: 1 } }],
 });

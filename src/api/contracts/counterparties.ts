@@ -43,7 +43,7 @@ export const CounterpartyRecord = z.strictObject({
 
 const customFields = dictionary(z.unknown()).nullable().describe("Custom fields of the workspace");
 
-export const counterpartyParams = z.object({ counter_party_id: z.int().describe("Id of the counterparty") });
+export const counterpartyParams = z.object({ counter_party_id: z.int().describe("ID of the counterparty") });
 
 export const listCounterparties = defineOperation({
   id: "counterparties.list",

@@ -19,7 +19,7 @@ const changes = {
   is_primary: fields.is_primary.optional(),
 };
 
-const contactParams = counterpartyParams.extend({ contact_id: z.int().describe("Id of the contact") });
+const contactParams = counterpartyParams.extend({ contact_id: z.int().describe("ID of the contact") });
 
 export const listContacts = defineOperation({
   id: "counterparty-contacts.list",
@@ -167,7 +167,7 @@ export const updateAddress = defineOperation({
   method: "PATCH",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/addresses/{address_id}/",
   request: {
-    params: counterpartyParams.extend({ address_id: z.int().describe("Id of the address") }),
+    params: counterpartyParams.extend({ address_id: z.int().describe("ID of the address") }),
     body: json(
       z.object({
         line_one: z.string().min(1).optional().describe("Street and number"),

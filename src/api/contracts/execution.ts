@@ -66,8 +66,8 @@ export const requestReview = defineOperation({
       z
         .object({
           description: z.string().default("").describe("What the reviewer should check"),
-          assignee_user_id: z.int().optional().describe("A user; or assignee_role_id"),
-          assignee_role_id: z.int().optional().describe("A role; or assignee_user_id"),
+          assignee_user_id: z.int().optional().describe("ID of the user; or use assignee_role_id"),
+          assignee_role_id: z.int().optional().describe("ID of the role; or use assignee_user_id"),
         })
         .meta(oneOf("assignee_user_id", "assignee_role_id")),
     ),

@@ -278,7 +278,7 @@ export const contractsFailures = {
   }),
   "unsupported-media-type": defineDetailFailure({
     status: 415,
-    when: "the body is of another type than declared",
+    when: "the media type of the body is not the declared one",
     basis: createAssumption("The default message of the framework."),
     says: ({ type }: { type: string }) => `Unsupported media type "${type}" in request.`,
   }),

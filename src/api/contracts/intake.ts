@@ -10,7 +10,7 @@ export const IntakeStatus = z.enum(["DRAFT", "PENDING", "IN_PROGRESS", "BLOCKED"
 
 /** A row of `assignees` in a request. */
 export const Assignee = z.object({
-  entity_id: z.string().describe("Id of the user"),
+  entity_id: z.string().describe("ID of the user"),
   entity_type: z.enum(["ORG_USER"]),
   assignee_type: z.enum(["ASSIGNED_TO", "COLLABORATOR"]),
 });
@@ -91,7 +91,7 @@ export const IntakeDetail = z.strictObject({
   attachments: z.array(z.strictObject({ uuid: z.string(), name: z.string() })),
 });
 
-const params = z.object({ intake_id: z.int().describe("Id of the intake") });
+const params = z.object({ intake_id: z.int().describe("ID of the intake") });
 
 export const createIntake = defineOperation({
   id: "intake.create",
@@ -272,7 +272,7 @@ export const createUserTask = defineOperation({
         assignees: z.array(Assignee).describe("Assignee"),
         task_category: z.enum(taskCategories).default("USER_TASK").describe("Kind of task"),
         task_associations: z
-          .array(z.object({ entity_id: z.int().describe("Id of the intake"), entity_type: z.enum(["LEGAL_INTAKE"]) }))
+          .array(z.object({ entity_id: z.int().describe("ID of the intake"), entity_type: z.enum(["LEGAL_INTAKE"]) }))
           .optional()
           .describe("Subject of the task"),
         notes: z.string().nullable().optional().describe("Instructions for the assignee"),

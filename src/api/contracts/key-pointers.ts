@@ -18,7 +18,7 @@ export const listKeyPointerDefinitions = defineOperation({
   ...publicOperation,
   summary: "List the key pointers that contracts of a type have",
   path: "/api/v2.1/public/key_pointers/",
-  request: { query: z.object({ contract_type_id: z.int().describe("Id of the contract type") }) },
+  request: { query: z.object({ contract_type_id: z.int().describe("ID of the contract type") }) },
   responses: {
     200: json(
       z.array(
@@ -95,7 +95,7 @@ export const updateKeyPointer = defineOperation({
   method: "PATCH",
   path: "/api/v2.1/public/contracts/{composite_id}/key_pointers/{key_pointer_id}",
   request: {
-    params: compositeParams.extend({ key_pointer_id: z.int().describe("Id of the key pointer") }),
+    params: compositeParams.extend({ key_pointer_id: z.int().describe("ID of the key pointer") }),
     body: json(z.object({ value: z.unknown().describe("Any JSON value") })),
   },
   responses: { 200: json(KeyPointer) },

@@ -10,7 +10,7 @@ export const TemplateRecord = z.strictObject({
   tags: z.array(z.string()).optional(),
 });
 
-const params = z.object({ template_id: z.int().describe("Id of the template") });
+const params = z.object({ template_id: z.int().describe("ID of the template") });
 const CounterpartyKind = z.enum(["Organisation", "Individual"]);
 
 export const listTemplates = defineOperation({

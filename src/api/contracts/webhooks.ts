@@ -80,7 +80,11 @@ export const retriggerWebhooks = defineOperation({
   summary: "Resend the last webhook delivery of each contract",
   method: "POST",
   path: "/api/v2.1/public/contracts/webhooks/re_trigger_latest/",
-  request: { body: json(z.object({ contract_ids: z.array(z.int()).min(1).describe("Integer contract ids") })) },
+  request: {
+    body: json(
+      z.object({ contract_ids: z.array(z.int()).min(1).describe("Numbers of the contracts, without T- or H-") }),
+    ),
+  },
   responses: { 200: json(z.strictObject({ message: z.string() })) },
   failures: ["nothing-to-re-trigger"],
   unknownIsIn: "contracts list",

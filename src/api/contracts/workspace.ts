@@ -101,7 +101,7 @@ export const listOrganizationTypes = defineOperation({
   examples: [{ title: "List the labels for a German company", query: { jurisdiction_iso_code: "DE" } }],
 });
 
-const params = z.object({ contract_type_id: z.int().describe("Id of the contract type") });
+const params = z.object({ contract_type_id: z.int().describe("ID of the contract type") });
 
 export const listContractTypes = defineOperation({
   id: "contract-types.list",

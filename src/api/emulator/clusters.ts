@@ -43,7 +43,7 @@ export const InboxRow = z.strictObject({
   target: z.string().describe("Path and query as the router forwarded them"),
   headers: z
     .array(z.tuple([z.string(), z.string()]))
-    .describe("Headers as received, in order, with case and complete: signatures cover them"),
+    .describe("All headers, in the order and case in which they were received, because signatures cover them"),
   body: z.string().describe("Bytes in base64"),
   status: z.int().describe("Response of the cluster"),
 });
@@ -55,7 +55,7 @@ export const listInbox = defineOperation({
   description: "Requests are kept in memory; the oldest are dropped first. A reset clears them.",
   path: "/_emulator/clusters/{id}/inbox",
   request: {
-    params: z.object({ id: z.string().describe("Id of the cluster") }),
+    params: z.object({ id: z.string().describe("ID of the cluster") }),
     query: z.object({
       path: z.string().startsWith("/").optional().describe("Show only requests to this path; * matches anything"),
       limit: z.int().min(1).max(10_000).default(100).describe("Maximum number of rows, newest first"),

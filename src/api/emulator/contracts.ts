@@ -271,7 +271,7 @@ export const showContract = defineOperation({
           z.strictObject({
             name: z.string(),
             email: z.string(),
-            link: z.string().describe("Link to the person's page; it authorizes to act as that person"),
+            link: z.string().describe("Link to the person's page; anyone who has it can act as that person"),
             turn: z.array(z.enum(["sign", "review", "approve"])).describe("Pending actions of the person"),
             signed_at: timestamp
               .nullable()

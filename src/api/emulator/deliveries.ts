@@ -94,7 +94,7 @@ const DeliveryEvent = z.strictObject({
   at: timestamp.describe("Virtual time at which the attempt was made or skipped"),
 });
 
-const params = z.object({ id: z.int().describe("Id of the delivery") });
+const params = z.object({ id: z.int().describe("ID of the delivery") });
 
 export const listDeliveries = defineOperation({
   id: "deliveries.list",
@@ -119,7 +119,7 @@ export const listDeliveries = defineOperation({
     ],
   },
   basis,
-  examples: [{ title: "List undelivered deliveries", query: { outcome: "skipped_disabled" } }],
+  examples: [{ title: "List deliveries that a disabled webhook skipped", query: { outcome: "skipped_disabled" } }],
 });
 
 export const watchDeliveries = defineOperation({

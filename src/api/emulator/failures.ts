@@ -110,7 +110,7 @@ export const emulatorFailures = defineControlFailures({
   // Tokens of chat_b
   "foreign-issuer": {
     status: 409,
-    when: "the seed sets another issuer of bot-framework tokens than the emulator",
+    when: "the seed names an issuer of bot-framework tokens other than the emulator",
     says: ({ url }: { url: string }) => `The router trusts the issuer at ${url}, not the emulator's own issuer.`,
     hint: "Request a token from that issuer, or remove apps.chat_b.openid_metadata_url from the seed.",
   },
@@ -176,7 +176,7 @@ export const emulatorFailures = defineControlFailures({
     when: "the token is from the seed and invites no particular person",
     says: ({ workspace }: { workspace: string }) =>
       `This token is from the seed, for the workspace ${workspace}, and invites no particular person.`,
-    hint: "Invite a person: `svc trial complete` with invited_users.",
+    hint: "To invite a person, use invited_users of `svc trial complete`.",
   },
   "invitation-to-contract": {
     status: 409,
@@ -390,7 +390,7 @@ export const emulatorFailures = defineControlFailures({
   },
   "foreign-clusters": {
     status: 400,
-    when: "the document has other clusters than the running emulator",
+    when: "the clusters of the document differ from those of the running emulator",
     says: ({ own, imported }: { own: string; imported: string }) =>
       `The state has the clusters ${imported}, but this emulator runs ${own}.`,
     hint: "Start an emulator with a seed that has those clusters, then import.",

@@ -17,7 +17,7 @@ const incoming = {
     .enum(["router", "contracts", "storage"])
     .optional()
     .describe("Incoming: only this service; the control plane is never affected"),
-  operation: optionalString.describe("Incoming: only this operation, by id: contracts.create"),
+  operation: optionalString.describe("Incoming: only this operation, by ID: contracts.create"),
   method: z.enum(["GET", "POST", "PUT", "PATCH", "DELETE"]).optional().describe("Incoming: only this method"),
   path: z.string().startsWith("/").optional().describe("Path of the request or the receiver; * matches anything"),
   header: z.string().min(1).optional().describe("Incoming: only with this header (name) or this value (name: value)"),
@@ -196,7 +196,7 @@ export const removeFault = defineOperation({
   summary: "Remove a fault",
   method: "DELETE",
   path: "/_emulator/faults/{id}",
-  request: { params: z.object({ id: z.int().describe("Id of the fault") }) },
+  request: { params: z.object({ id: z.int().describe("ID of the fault") }) },
   responses: { 204: empty() },
   failures: ["no-such-fault"],
   cli: { command: "emulator fault remove" },

@@ -83,7 +83,7 @@ export const listRequests = defineOperation({
   },
   cli: { command: "emulator requests", rows: "items", columns },
   examples: [
-    { title: "List the requests with invalid fields", query: { status: 422 } },
+    { title: "List the requests with status 422", query: { status: 422 } },
     { title: "List the requests with the API key of a workspace", query: { workspace: 1 } },
     { title: "Show request:12 of a trace", query: { id: 12 } },
   ],

@@ -45,7 +45,7 @@ export const listControlWebhooks = defineOperation({
   responses: { 200: json(z.array(Webhook)) },
   cli: { command: "emulator webhooks", columns },
   basis,
-  examples: [{ title: "List disabled webhooks" }],
+  examples: [{ title: "List the webhooks" }],
 });
 
 export const enableWebhook = defineOperation({

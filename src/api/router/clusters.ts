@@ -21,7 +21,7 @@ export const DeleteWorkspaceDataRequest = z.object({
   email_hash_list: emailHashes.optional(),
   chat_a_team_id_list: defineIdentifiers("Team IDs of chat_a").optional(),
   external_integrations: z.array(WorkspaceExternalIntegrationDelete).optional(),
-  client_ids: defineIdentifiers("OAuth client ids").optional(),
+  client_ids: defineIdentifiers("OAuth client IDs").optional(),
   creator_tokens: defineIdentifiers("Creator invite tokens").optional(),
   cp_tokens: defineIdentifiers("Counterparty invite tokens").optional(),
   user_codes: defineIdentifiers("User codes of device grants").optional(),

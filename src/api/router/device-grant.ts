@@ -4,7 +4,7 @@ import { defineOperation, json, jsonOrForm } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { optionalString } from "../shapes.ts";
 
-export const DeviceGrantTokenCreateRequest = z.object({ client_id: z.string().describe("OAuth client id") });
+export const DeviceGrantTokenCreateRequest = z.object({ client_id: z.string().describe("OAuth client ID") });
 
 export const DeviceGrantTokenResponse = z.strictObject({
   device_code: z.string(),
@@ -35,7 +35,7 @@ export const OAuthGrantType = z.enum([
 
 export const AccessTokenGetRequest = z.object({
   device_code: z.string().describe("Device code from svc auth device-code"),
-  client_id: z.string().describe("OAuth client id"),
+  client_id: z.string().describe("OAuth client ID"),
   grant_type: OAuthGrantType.describe("Grant type"),
 });
 

@@ -187,7 +187,8 @@ export const BulkClusterInviteTokenCreateRequest = z.object({
   cluster_id: clusterId,
 });
 
-const inviteTokensExample = { tokens: ["creator-northwind"], cluster_id: "eu-1" };
+const creatorTokensExample = { tokens: ["creator-northwind"], cluster_id: "eu-1" };
+const counterpartyTokensExample = { tokens: ["counterparty-northwind"], cluster_id: "eu-1" };
 
 export const mapCreatorTokens = defineOperation({
   ...bulk("POST", BulkClusterInviteTokenCreateRequest),
@@ -195,7 +196,7 @@ export const mapCreatorTokens = defineOperation({
   summary: "Map creator invite tokens to a cluster",
   path: "/router/v1/cluster_tokens/bulk/creator",
   cli: { by: "router map-creator-tokens" },
-  examples: [{ title: "Map one token to eu-1", body: inviteTokensExample }],
+  examples: [{ title: "Map one token to eu-1", body: creatorTokensExample }],
 });
 
 export const unmapCreatorTokens = defineOperation({
@@ -204,7 +205,7 @@ export const unmapCreatorTokens = defineOperation({
   summary: "Remove creator invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/creator",
   cli: { by: "router unmap-creator-tokens" },
-  examples: [{ title: "Unmap one token of eu-1", body: inviteTokensExample }],
+  examples: [{ title: "Unmap one token of eu-1", body: creatorTokensExample }],
 });
 
 export const mapCounterpartyTokens = defineOperation({
@@ -213,7 +214,7 @@ export const mapCounterpartyTokens = defineOperation({
   summary: "Map counterparty invite tokens to a cluster",
   path: "/router/v1/cluster_tokens/bulk/counter_party",
   cli: { by: "router map-counterparty-tokens" },
-  examples: [{ title: "Map one token to eu-1", body: inviteTokensExample }],
+  examples: [{ title: "Map one token to eu-1", body: counterpartyTokensExample }],
 });
 
 export const unmapCounterpartyTokens = defineOperation({
@@ -222,7 +223,7 @@ export const unmapCounterpartyTokens = defineOperation({
   summary: "Remove counterparty invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/counter_party",
   cli: { by: "router unmap-counterparty-tokens" },
-  examples: [{ title: "Unmap one token of eu-1", body: inviteTokensExample }],
+  examples: [{ title: "Unmap one token of eu-1", body: counterpartyTokensExample }],
 });
 
 export const ContractSignatoryDomainModel = z.strictObject({
@@ -235,7 +236,7 @@ export const ContractSignatoryDomainModel = z.strictObject({
 const NewSignatory = z.object({
   signatory_hash: z.string().describe("Hash of the signatory's e-mail"),
   cluster: z.string().describe("Cluster that the signatory's contract lives on"),
-  uuid: z.string().nullish().describe("Id of the signatory at the cluster"),
+  uuid: z.string().nullish().describe("ID of the signatory at the cluster"),
 });
 
 export const addSignatories = defineOperation({

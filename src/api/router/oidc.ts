@@ -40,7 +40,7 @@ const TokenRequest = z
     code_verifier: optionalString.describe("PKCE verifier of the authorization request"),
     refresh_token: optionalString.describe("Refresh token, with its {cluster_id}_"),
     device_code: optionalString.describe("Device code from svc auth device-code"),
-    client_id: optionalString.describe("OAuth client id"),
+    client_id: optionalString.describe("OAuth client ID"),
     client_secret: optionalString.describe("Secret of a confidential client"),
     scope: optionalString.describe("Scopes to request, separated by spaces"),
   })

@@ -110,7 +110,7 @@ export const finishOAuthSignup = defineOperation({
   path: "/api/v1/svc_auth/oauth/signup/callback",
   request: { query: callback },
   cli: { command: "auth oauth-signup-callback" },
-  examples: [{ title: "Complete the sign-in", query: { code: "c0de", state: "eu-1_4af0" } }],
+  examples: [{ title: "Complete the signup", query: { code: "c0de", state: "eu-1_4af0" } }],
 });
 
 export const LoginV2Request = z.object({ email: expectedEmail.describe("Address of the person") });
@@ -118,7 +118,7 @@ export const LoginV2Request = z.object({ email: expectedEmail.describe("Address 
 export const loginV2 = defineOperation({
   ...proxied,
   id: "proxied.login-v2",
-  summary: "Look up how the owner of an e-mail logs in",
+  summary: "Look up how the owner of an e-mail address logs in",
   method: "POST",
   path: "/api/v1/svc_auth/login_v2/",
   request: { body: json(LoginV2Request) },

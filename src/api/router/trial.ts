@@ -100,7 +100,7 @@ export const startTrialOAuth = defineOperation({
   responses: { 200: json(ProviderSignIn) },
   cli: { command: "trial oauth" },
   basis: createAssumption("Neither query nor response is specified (DECISIONS.md, R25)."),
-  examples: [{ title: "Start a login", query: { provider: "ProviderB" } }],
+  examples: [{ title: "Start a trial signup", query: { provider: "ProviderB" } }],
 });
 
 export const finishTrialOAuth = defineOperation({
@@ -118,5 +118,5 @@ export const finishTrialOAuth = defineOperation({
   failures: ["unknown-state", "unknown-provider-code", "account-exists"],
   cli: { command: "trial oauth-callback" },
   basis: createAssumption("The input is specified, the response is not (DECISIONS.md, R25)."),
-  examples: [{ title: "Complete the sign-in", query: { code: "c0de", state: "st_81" } }],
+  examples: [{ title: "Complete the signup", query: { code: "c0de", state: "st_81" } }],
 });

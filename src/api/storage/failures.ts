@@ -101,7 +101,7 @@ export const storageFailures = {
     says: ({ message }) => message,
   }),
   "storage-incomplete-body": defineStorageFailure({
-    when: "an aws-chunked body is malformed, or has another length than announced",
+    when: "an aws-chunked body is malformed, or its length differs from the announced one",
     code: "IncompleteBody",
     says: ({ message }: { message: string }) => message,
   }),

@@ -56,7 +56,7 @@ export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error"
 export const formatNextAttempt = (at: string, skipReason: string | undefined): string =>
   skipReason === undefined ? `, next ${at}` : `, retry at ${at} will be skipped: ${skipReason}`;
 
-/** Summarizes the result of an attempt, such as `answered 401 (fault: tamper)` or `connection refused`. */
+/** Summarizes the result of an attempt, such as `responded 401 (fault: tamper)` or `connection refused`. */
 export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
   const effect = getCausingFault(attempt);

@@ -227,7 +227,7 @@ async function resolveBasicAuth(
   const { username } = input.flags;
   if (username === undefined) {
     if (input.flags[password.flag] === undefined) return undefined;
-    throw new UsageError(`--${password.flag} needs --username`);
+    throw new UsageError(`--${password.flag} requires --username`);
   }
   const secret = await readAppSecret(password, input, context);
   if (secret === undefined)

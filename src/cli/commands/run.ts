@@ -20,7 +20,7 @@ const run = defineCommand({
   flags: [
     createTextFlag("report", "FILE", "Write the results as JUnit XML"),
     createTextFlag("html", "FILE", "Write the results and traces as one HTML page"),
-    createSwitch("update", "Write what was seen into the expectations of the files"),
+    createSwitch("update", "Write the observed values into the expectations"),
     createSwitch("watch", "Run again whenever a file changes, until Ctrl-C"),
     createIntegerFlag("jobs", "Number of processes (default: one for each core, if there are many files)", {
       min: 1,
@@ -37,7 +37,7 @@ const run = defineCommand({
   ],
   examples: [
     ["Run the scenarios of a project in CI", "run story.yaml --report junit.xml"],
-    ["Write what is seen into the expectations", "run story.yaml --update"],
+    ["Update the expectations with the observed values", "run story.yaml --update"],
     ["Make a scenario of what just happened", "run --record story.yaml"],
     ["Print the JSON Schema for an editor", "run --schema"],
   ],
@@ -60,7 +60,7 @@ const run = defineCommand({
       return undefined;
     }
     for (const name of ["about", "seed"] as const) {
-      if (flags[name] !== undefined) throw new UsageError(`--${name} can only be used with --record`);
+      if (flags[name] !== undefined) throw new UsageError(`--${name} requires --record`);
     }
     if (files.length === 0) throw new UsageError("<file> is required: the path of a scenario");
     const inputs = [...files];

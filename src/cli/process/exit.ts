@@ -15,7 +15,7 @@ import {
 import { formatFsError, isFsError } from "../../files/disk.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "./failure.ts";
 import type { SignalName } from "./host.ts";
-import { formatServiceError, getRemedy, isOfOtherServer, isTokenRejected } from "./service-message.ts";
+import { formatServiceError, getCredentialHint, getRemedy, isOfOtherServer } from "./service-message.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
 /** Meaning of each exit code (DECISIONS.md, L10). */
@@ -233,9 +233,8 @@ function getServiceHint(error: ServiceError): string | undefined {
     return "The signed URL has expired or was changed. Run the command again for a new URL.";
   if (isOfStorage(error) && status === 404)
     return "No file is stored there: its upload was not completed, or it was deleted.";
-  if (isTokenRejected(error))
-    return "Sign in again with svc auth device-login, or set SVC_TOKEN to a valid access token.";
-  if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
+  if (status === 401)
+    return getCredentialHint(error) ?? "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
   if (status < 400) {
     return isOfStorage(error)
       ? "Redirects of signed URLs are not followed."

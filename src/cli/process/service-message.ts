@@ -95,9 +95,24 @@ function describeForbiddenMove(message: string, resource: NamedResource): string
 export const isOfOtherServer = ({ body, problem }: ServiceError): boolean =>
   typeof body === "string" && body.trim() !== "" && isStatus.test(problem.message);
 
-/** Whether the service rejects the access token of a request (RFC 6750, 3.1). */
-export const isTokenRejected = ({ status, headers }: ServiceError): boolean =>
-  status === 401 && /\berror="?invalid_token\b/.test(headers["www-authenticate"] ?? "");
+/** Variables with the credentials of connected apps, by the first part of the operation. */
+const appVariables = lookupTable<string>({
+  "chat-a": "SVC_CHAT_A_SIGNING_SECRET",
+  "chat-b": "SVC_CHAT_B_TOKEN",
+  "crm-a": "SVC_CRM_A_CLIENT_SECRET",
+  "crm-b": "SVC_CRM_B_CONSUMER_SECRET",
+  billing: "SVC_BILLING_PASSWORD or SVC_BASIC_AUTH",
+});
+
+/** Returns advice about rejected credentials that no emulator sets: secrets of apps and access tokens (RFC 6750, 3.1). */
+export function getCredentialHint({ operation, status, headers }: ServiceError): string | undefined {
+  if (status !== 401) return undefined;
+  const variables = appVariables[operation.split(".")[0]!];
+  if (variables !== undefined) return `Check the credentials (${variables}).`;
+  return /\berror="?invalid_token\b/.test(headers["www-authenticate"] ?? "")
+    ? "Sign in again with svc auth device-login, or set SVC_TOKEN to a valid access token."
+    : undefined;
+}
 
 /** If the message has no subject, the path provides it. The status follows instead of a full stop. */
 function describeProblem(error: ServiceError): string {

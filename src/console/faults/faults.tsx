@@ -16,7 +16,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
   const isMissing = id !== undefined && faults?.every((fault) => String(fault.id) !== id);
   return (
     <>
-      <Head title="Faults" about="Scripted failures of incoming requests and outgoing webhooks." />
+      <Head title="Faults" about="Scripted faults of incoming requests and outgoing webhooks." />
       {problem.value && <ProblemMessage problem={problem.value} />}
       {isMissing && <NotListedMessage subject={`fault ${id}`} all="faults" />}
       {faults?.length === 0 && !isMissing && (
@@ -37,7 +37,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
                 op="faults.remove"
                 input={{ params: { id: fault.id } }}
                 name={`Remove fault ${fault.id}`}
-                describe={() => `Fault ${fault.id} is removed`}
+                describe={() => `Fault ${fault.id} removed`}
               >
                 Remove
               </Action>
@@ -175,7 +175,7 @@ function NewFault() {
           input={{ body }}
           kind="primary"
           disabled={!isCounted}
-          describe={({ id }) => `Fault ${id} is added`}
+          describe={({ id }) => `Fault ${id} added`}
         >
           Add fault
         </Action>

@@ -110,7 +110,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 input={{ params: { name: snapshot.name } }}
                 kind="danger"
                 name={`Remove ${snapshot.name}`}
-                describe={() => `${snapshot.name} is removed`}
+                describe={() => `${snapshot.name} removed`}
                 question={{
                   title: `Remove ${snapshot.name}?`,
                   consequence: "It can no longer be restored. The current state is not affected.",

@@ -18,7 +18,7 @@ export function Webhooks({ id }: { readonly id: string | undefined }) {
   const isMissing = id !== undefined && all?.every((one) => String(one.id) !== id);
   return (
     <>
-      <Head title="Webhooks" about="Endpoints, the activities that they receive, and their state.">
+      <Head title="Webhooks" about="Webhooks with their receivers, activities and status.">
         <WorkspaceFilter />
       </Head>
       {isMissing && <NotListedMessage subject={`webhook ${id}`} all="webhooks" />}

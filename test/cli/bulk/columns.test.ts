@@ -12,7 +12,7 @@ describe("--column", () => {
     const result = await svc("router map-clients - --column id --cluster eu-1", { stdin: rows });
     assert.deepEqual(
       [result.exit, result.stdout, listRequests()],
-      [0, "Mapped 2 client ids to eu-1\n", [["c-1", "c-2"]]],
+      [0, "Mapped 2 client IDs to eu-1\n", [["c-1", "c-2"]]],
       result.stderr,
     );
     const withPath = await svc("router map-clients rows.txt --column id --cluster eu-1");
@@ -56,7 +56,7 @@ describe("--column", () => {
 });
 
 describe("--errors-out", () => {
-  const bad = `row,input,status,code,message,moved_from\r\n2,b b,invalid,invalid_identifier,not a valid client id: it contains spaces,\r\n`;
+  const bad = `row,input,status,code,message,moved_from\r\n2,b b,invalid,invalid_identifier,not a valid client ID: it contains spaces,\r\n`;
   for (const results of ["errors", "all"]) {
     it(`contains only rows with errors with --results ${results}, also after a resume`, async (t) => {
       const failOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);

@@ -123,14 +123,14 @@ describe("email address validation", () => {
     const { svc, listRequests } = await createBulkFixture(t, ["c\x001", ...createNumberedIds(1)]);
     const { exit, stderr } = await svc("router map-clients rows.txt --cluster eu-1 --quiet");
     assert.deepEqual([exit, listRequests()], [2, []]);
-    assert.match(stderr, /row 1 \(c\\x001\) is not a valid client id: it contains control characters/);
+    assert.match(stderr, /row 1 \(c\\x001\) is not a valid client ID: it contains control characters/);
   });
 
   for (const character of ["\u200b", "\u200e", "\u2060", "\u00ad", "\u202e"]) {
     const code = `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
     it(`rejects identifiers with the invisible character ${code}, which would be mapped as others`, async (t) => {
       const { svc, listRequests } = await createBulkFixture(t, ["c-1", `c-2${character}`]);
-      const problem = `is not a valid client id: it contains the invisible character ${code}`;
+      const problem = `is not a valid client ID: it contains the invisible character ${code}`;
       const file = await svc("router map-clients rows.txt --cluster eu-1 --quiet");
       assert.deepEqual([file.exit, listRequests()], [2, []]);
       assert.ok(file.stderr.includes(problem), file.stderr);

@@ -75,7 +75,7 @@ describe("input rows", () => {
     const stdin = 'id,note\n\na,"two\nlines"\nb c,\n';
     const { exit, stderr } = await sendInput(t, "map-clients - --column id", stdin);
     assert.equal(exit, 2);
-    assert.match(stderr, /Row 5 \(b c\) is not a valid client id: it contains spaces/);
+    assert.match(stderr, /Row 5 \(b c\) is not a valid client ID: it contains spaces/);
   });
 
   for (const [name, argv, text] of [

@@ -103,7 +103,7 @@ describe("bulk jobs", () => {
     const wall = { ...systemWallClock, now: () => Date.parse("2099-01-01T00:00:00Z") };
     const newest = /^(job_\w+): map-clients/.exec((await svc(run, { wall })).stderr)?.[1];
     const result = await svc("router jobs resume --last");
-    assert.deepEqual([result.exit, result.stdout], [0, "Mapped 6 client ids to eu-1\n"]);
+    assert.deepEqual([result.exit, result.stdout], [0, "Mapped 6 client IDs to eu-1\n"]);
     assert.ok(result.stderr.includes(`${stopped}: `), result.stderr);
     assert.deepEqual(await svc("router jobs resume --last"), {
       exit: 0,
@@ -155,7 +155,7 @@ describe("bulk jobs", () => {
     const result = await svc("router jobs resume job_x --last");
     assert.deepEqual([result.exit, result.stderr.split("\n")[0]], [2, "error: <job> cannot be used with --last"]);
     const { exit, stdout, stderr } = await svc("router jobs resume --last moved.txt");
-    assert.deepEqual([exit, stdout], [0, "Mapped 6 client ids to eu-1\n"], stderr);
+    assert.deepEqual([exit, stdout], [0, "Mapped 6 client IDs to eu-1\n"], stderr);
   });
 
   it("runs a finished job only once", async (t) => {
@@ -276,7 +276,7 @@ describe("bulk jobs", () => {
   it("prints results in every format, or all rows on request", async (t) => {
     const { svc } = await createBulkFixture(t, ["a", "b b", "c"]);
     await svc(`${run} --skip-invalid --results all`);
-    const message = "not a valid client id: it contains spaces";
+    const message = "not a valid client ID: it contains spaces";
     const results = (format: string) =>
       svc(`router jobs results --last --format ${format}`).then(({ stdout }) => stdout);
     assert.equal(

@@ -176,7 +176,7 @@ describe("mapping from a file", () => {
     });
     assert.deepEqual(
       [exit, stdout],
-      [0, "Would map 1 e-mail to eu-1 in 1 call\nPOST /router/v1/cluster_emails/bulk\n  dry@run.example\n"],
+      [0, "Would map 1 e-mail to eu-1 in 1 request\nPOST /router/v1/cluster_emails/bulk\n  dry@run.example\n"],
     );
     assert.equal(await getClusterOf(cli, "dry@run.example"), undefined);
   });

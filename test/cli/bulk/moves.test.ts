@@ -81,7 +81,7 @@ describe("undo of moved identifiers", () => {
         );
       }
       const undone = await svc(`router jobs undo ${id} --yes`);
-      assert.deepEqual([undone.exit, undone.stdout], [0, "Mapped 3 client ids to us-1\n"], undone.stderr);
+      assert.deepEqual([undone.exit, undone.stdout], [0, "Mapped 3 client IDs to us-1\n"], undone.stderr);
       const restored = { "c-1": "us-1", "c-2": "us-1", "c-3": "us-1", "c-4": "eu-1" };
       assert.deepEqual(owners, { ...restored, ...(isResumed && { "c-5": "eu-1" }) });
     });

@@ -40,7 +40,7 @@ describe("bulk job with piped input", () => {
         [result.exit, result.stdout, listRequests().slice(4)],
         [
           0,
-          "Mapped 10 client ids to eu-1\n",
+          "Mapped 10 client IDs to eu-1\n",
           [
             ["c6", "c7"],
             ["c8", "c9"],
@@ -58,7 +58,7 @@ describe("bulk job with piped input", () => {
     const { exit, stdout, stderr } = await svc("router jobs resume --last rows.txt");
     assert.deepEqual(
       [exit, stdout, listRequests().slice(4)],
-      [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]],
+      [0, "Mapped 8 client IDs to eu-1\n", [["c6", "c7"]]],
       stderr,
     );
   });
@@ -109,14 +109,14 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
     const [result] = await Promise.all([svc("router jobs resume --last ./pipe"), filled(content)]);
     assert.deepEqual(
       [result.exit, result.stdout, listRequests().slice(4)],
-      [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]],
+      [0, "Mapped 8 client IDs to eu-1\n", [["c6", "c7"]]],
     );
   });
 
   it("supports a preview but no plan", async (t) => {
     const { svc, listRequests, filled } = await createPipeFixture(t);
     const [dry] = await Promise.all([svc(`router map-clients pipe ${smallBatches} --dry-run`), filled("a\nb\n")]);
-    assert.deepEqual([dry.exit, dry.stdout.split("\n")[0]], [0, "Would map 2 client ids to eu-1 in 1 call"]);
+    assert.deepEqual([dry.exit, dry.stdout.split("\n")[0]], [0, "Would map 2 client IDs to eu-1 in 1 request"]);
     const result = await svc(`router map-clients pipe ${smallBatches} --plan-out plan.json`);
     assert.match(result.stderr, /^error: A plan requires a file: pipe cannot be read twice\.\n/);
     assert.deepEqual([result.exit, listRequests()], [2, []]);

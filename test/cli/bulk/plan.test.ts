@@ -32,7 +32,7 @@ describe("bulk job plan", () => {
     assert.deepEqual([target, input.path, batch_size], [service.url, join(cwd, "rows.txt"), 2]);
 
     const applied = await svc(apply);
-    assert.deepEqual([applied.exit, applied.stdout], [3, "Mapped 3 client ids to eu-1\n"]);
+    assert.deepEqual([applied.exit, applied.stdout], [3, "Mapped 3 client IDs to eu-1\n"]);
     assert.deepEqual(listRequests(), [["a", "b"], ["d"]]);
   });
 
@@ -127,7 +127,7 @@ describe("shares of one input", () => {
       const argv = `router map-clients rows.txt --cluster eu-1 --shard ${shard} --batch-size ${size} --quiet`;
       assert.deepEqual(await svc(argv), {
         exit: 0,
-        stdout: `Mapped ${shard === "3/3" ? 7 : 8} client ids to eu-1\n`,
+        stdout: `Mapped ${shard === "3/3" ? 7 : 8} client IDs to eu-1\n`,
         stderr: "",
       });
     }
@@ -138,10 +138,10 @@ describe("shares of one input", () => {
     const { svc, listRequests } = await createBulkFixture(t, ["a", "b"]);
     const argv = "router map-clients rows.txt --cluster eu-1 --shard 3/9";
     const { exit, stdout, stderr } = await svc(`${argv} --quiet`);
-    assert.deepEqual({ exit, stdout, stderr }, { exit: 0, stdout: "Mapped 0 client ids to eu-1\n", stderr: "" });
+    assert.deepEqual({ exit, stdout, stderr }, { exit: 0, stdout: "Mapped 0 client IDs to eu-1\n", stderr: "" });
     assert.match((await svc(argv)).stderr, /Share 3\/9 has no rows\n/);
     const result = await svc("router map-clients - --cluster eu-1 --shard 3/9 --quiet", { stdin: "a\nb\n" });
-    assert.deepEqual([result.exit, result.stdout], [0, "Mapped 0 client ids to eu-1\n"]);
+    assert.deepEqual([result.exit, result.stdout], [0, "Mapped 0 client IDs to eu-1\n"]);
     assert.deepEqual(listRequests(), []);
   });
 

@@ -79,7 +79,7 @@ describe("bulk job report", () => {
       });
       await mkdir(join(cwd, "out"));
       const { exit, stdout, stderr } = await svc(`router map-clients rows.txt --cluster eu-1 ${flag} out/r.csv`);
-      assert.deepEqual([exit, stdout], [1, "Mapped 2 client ids to eu-1\n"], stderr);
+      assert.deepEqual([exit, stdout], [1, "Mapped 2 client IDs to eu-1\n"], stderr);
       assert.match(stderr, /\nerror: Failed to write .*r\.csv: .*\n {2}The (job is finished\.|rows are in) /);
       assert.equal(JSON.parse((await svc("router jobs show --last --json")).stdout).status, "done");
     }

@@ -47,7 +47,7 @@ describe("stopped bulk job", () => {
     assert.deepEqual([job.status, job.rows, job.total], ["interrupted", 2, 9]);
 
     const { exit: end, stdout } = await svc("router jobs resume --last");
-    assert.deepEqual([end, stdout], [0, "Mapped 9 client ids to eu-1\n"]);
+    assert.deepEqual([end, stdout], [0, "Mapped 9 client IDs to eu-1\n"]);
     assert.deepEqual(listRequests().flat().sort(), createNumberedIds(9));
   });
 
@@ -78,7 +78,7 @@ describe("stopped bulk job", () => {
     });
     const line = "router map-clients rows.txt --batch-size 1 --concurrency 1 --cluster eu-1";
     const { exit, stdout, stderr } = await svc(line, { onStart: keys.onStart });
-    assert.deepEqual([exit, stdout], [0, "Mapped 2 client ids to eu-1\n"], stderr);
+    assert.deepEqual([exit, stdout], [0, "Mapped 2 client IDs to eu-1\n"], stderr);
     assert.equal(JSON.parse((await svc("router jobs show --last --json")).stdout).status, "done");
   });
 

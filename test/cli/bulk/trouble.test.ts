@@ -20,14 +20,14 @@ describe("invalid rows in a bulk job", () => {
     assert.equal(
       stderr,
       [
-        "error: Cannot map 2 of 5 rows: row 2 (b b) is not a valid client id: it contains spaces. Nothing was sent.\n",
+        "error: Cannot map 2 of 5 rows: row 2 (b b) is not a valid client ID: it contains spaces. Nothing was sent.\n",
         "  Skip invalid rows of rows.txt with --skip-invalid; they are in bad.csv.\n",
       ].join(""),
     );
     assert.deepEqual([exit, listRequests()], [2, []]);
     assert.deepEqual((await readFile(join(cwd, "bad.csv"), "utf8")).split("\r\n").slice(1), [
-      "2,b b,invalid,invalid_identifier,not a valid client id: it contains spaces,",
-      "4,d d,invalid,invalid_identifier,not a valid client id: it contains spaces,",
+      "2,b b,invalid,invalid_identifier,not a valid client ID: it contains spaces,",
+      "4,d d,invalid,invalid_identifier,not a valid client ID: it contains spaces,",
       "",
     ]);
     assert.equal((await svc("router jobs list --json")).stdout, "[]\n");
@@ -40,11 +40,11 @@ describe("invalid rows in a bulk job", () => {
     assert.equal(result.exit, 3);
     assert.match(
       result.stderr,
-      /Row 4 \(d d\) is not a valid client id: it contains spaces\. 2 rows before it are done\./,
+      /Row 4 \(d d\) is not a valid client ID: it contains spaces\. 2 rows before it are done\./,
     );
     assert.deepEqual(listRequests(), [["a", "b"]]);
     const { exit, stdout } = await svc("router jobs resume --last - --skip-invalid", { stdin });
-    assert.deepEqual([exit, stdout, listRequests()], [3, "Mapped 4 client ids to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
+    assert.deepEqual([exit, stdout, listRequests()], [3, "Mapped 4 client IDs to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
   });
 
   for (const [limit, exit] of [
@@ -89,7 +89,7 @@ describe("bulk job with rejected requests", () => {
       number === 2 ? invalidFieldsResponse : undefined,
     );
     const { exit, stdout, stderr } = await svc(`router map-clients rows.txt ${flags} --errors-out bad.csv`);
-    assert.deepEqual([exit, stdout, listRequests().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
+    assert.deepEqual([exit, stdout, listRequests().length], [3, "Mapped 4 client IDs to eu-1\n", 3]);
     assert.match(stderr, /2 rows rejected by the service/);
     const results = await svc("router jobs results --last --json --fields row,input,status");
     assert.deepEqual(JSON.parse(results.stdout), [
@@ -108,7 +108,7 @@ describe("bulk job with rejected requests", () => {
       assert.deepEqual([exit, listRequests().length], [1, 2]);
       assert.ok(stderr.includes(`error: not now (HTTP ${status})\n`), stderr);
       assert.equal((await svc("router jobs results --last --json")).stdout, "[]\n");
-      assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 6 client ids to eu-1\n");
+      assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 6 client IDs to eu-1\n");
     });
   }
 
@@ -125,7 +125,7 @@ describe("bulk job with rejected requests", () => {
     );
     const { exit } = await svc(`router map-clients rows.txt ${flags}`);
     assert.equal(exit, 4);
-    assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 4 client ids to eu-1\n");
+    assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 4 client IDs to eu-1\n");
     assert.deepEqual(listRequests(), [
       ["c0", "c1"],
       ["c2", "c3"],
@@ -181,7 +181,7 @@ describe("input file that changes while a job reads it", () => {
         );
         return;
       }
-      assert.deepEqual([resumed.exit, resumed.stdout], [0, "Mapped 40000 client ids to eu-1\n"], resumed.stderr);
+      assert.deepEqual([resumed.exit, resumed.stdout], [0, "Mapped 40000 client IDs to eu-1\n"], resumed.stderr);
       assert.deepEqual(new Set(listRequests().flat()), new Set(ids));
     });
   }
@@ -261,7 +261,7 @@ describe("bulk job with a busy service", () => {
     );
     const { wall } = sleepless();
     const { exit, stdout, stderr } = await svc(`router map-clients rows.txt ${flags}`, { wall });
-    assert.deepEqual([exit, stdout], [0, "Mapped 4 client ids to eu-1\n"], stderr);
+    assert.deepEqual([exit, stdout], [0, "Mapped 4 client IDs to eu-1\n"], stderr);
     assert.deepEqual(listRequests(), [
       ["c0", "c1"],
       ["c0", "c1"],
@@ -290,7 +290,7 @@ describe("bulk job with batches too large for the service", () => {
   it("sends a batch in halves and splits later batches in advance", async (t) => {
     const { svc, service, listRequests } = await createBulkFixture(t, createNumberedIds(8), acceptAtMost(2));
     const { exit, stdout } = await svc(four);
-    assert.deepEqual([exit, stdout], [0, "Mapped 8 client ids to eu-1\n"]);
+    assert.deepEqual([exit, stdout], [0, "Mapped 8 client IDs to eu-1\n"]);
     assert.deepEqual(listRequests(), [
       ["c0", "c1", "c2", "c3"],
       ["c0", "c1"],
@@ -307,7 +307,7 @@ describe("bulk job with batches too large for the service", () => {
       (body.client_ids as string[]).includes("c2") ? { status: 413, body: { detail: "too large" } } : undefined,
     );
     const { exit, stdout } = await svc(four);
-    assert.deepEqual([exit, stdout], [3, "Mapped 3 client ids to eu-1\n"]);
+    assert.deepEqual([exit, stdout], [3, "Mapped 3 client IDs to eu-1\n"]);
     assert.deepEqual(listRequests(), [["c0", "c1", "c2", "c3"], ["c0", "c1"], ["c2", "c3"], ["c2"], ["c3"]]);
     const results = await svc("router jobs results --last --json");
     assert.deepEqual(JSON.parse(results.stdout), [
@@ -358,7 +358,7 @@ describe("bulk job with batches too large for the service", () => {
     });
     assert.equal((await svc(`${four} --retries 0`)).exit, 75);
     isDown = false;
-    assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 4 client ids to eu-1\n");
+    assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 4 client IDs to eu-1\n");
     assert.deepEqual(listRequests().slice(-2), [
       ["c0", "c1"],
       ["c2", "c3"],

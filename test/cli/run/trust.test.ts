@@ -154,7 +154,7 @@ steps:
     await symlink(secret, join(cwd, "story.yaml"));
     const { exit, stderr } = await runCli("run story.yaml", { cwd });
     const message = `error: <file>: story.yaml is a link that leads out of this folder, to ${secret}\n`;
-    assert.deepEqual([exit, stderr], [2, `${message}  To run that file, name it itself.\n`]);
+    assert.deepEqual([exit, stderr], [2, `${message}  To run that file, use its own path.\n`]);
     await writeFile(join(cwd, "own.yaml"), "steps: [{ advance: next }]");
     await symlink("own.yaml", join(cwd, "link.yaml"));
     assert.equal((await runCli("run link.yaml", { cwd })).exit, 0);

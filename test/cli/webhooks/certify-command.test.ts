@@ -196,7 +196,7 @@ describe("svc webhooks certify --command", () => {
     const { exit, stderr } = await svc(`${node} receiver.mjs`);
     assert.deepEqual(
       [exit, stderr.split("\n")[0]],
-      [1, `error: Something already listens at http://localhost:${port}.`],
+      [1, `error: Another program already listens at http://localhost:${port}.`],
     );
   });
 });

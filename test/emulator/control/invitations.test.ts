@@ -163,7 +163,7 @@ describe("invitations.accept", () => {
       {
         code: "invitation_without_recipient",
         message: "This token is from the seed, for the workspace Northwind Legal, and invites no particular person.",
-        hint: "Invite a person: `svc trial complete` with invited_users.",
+        hint: "To invite a person, use invited_users of `svc trial complete`.",
       },
     ],
     [

@@ -11,7 +11,7 @@ const authCertify = defineCommand({
   words: ["auth", "certify"],
   summary: "Check a device-flow client against scripted responses",
   description:
-    "Runs the command several times at once, each against its own emulator, and checks what it sends and when (RFC 8628): its polling interval, slow_down, expiry, denial, a connection reset, a 503 with an HTML page, and a response that breaks off. The command has to start a new sign-in each time. It finds the server by SVC_ROUTER_URL and its client ID by SVC_OAUTH_CLIENT_ID; /.well-known/openid-configuration names the endpoints. The emulator approves each sign-in. A run takes about 30 s. Exits with 1 when a check fails. Checks that a run does not show are not_checked; warnings mark allowed but risky behavior.",
+    "Runs the command several times at once, each against its own emulator, and checks what it sends and when (RFC 8628): its polling interval, slow_down, expiry, denial, a connection reset, a 503 with an HTML page, and a truncated response. The command must start a new sign-in each time. It reads the server from SVC_ROUTER_URL and its client ID from SVC_OAUTH_CLIENT_ID; /.well-known/openid-configuration names the endpoints. The emulator approves each sign-in. A run takes about 30 s. Exits 1 if a check fails. Checks that a run does not show are not_checked; warnings mark allowed but risky behavior.",
   passthrough: true,
   positionals: [
     {
@@ -25,7 +25,7 @@ const authCertify = defineCommand({
     createTextFlag("only", "CHECK", "Run only this check, or all checks with this prefix: slow-down", {
       repeatable: true,
     }),
-    createTextFlag("skip", "CHECK", "Skip this check, or those", { repeatable: true }),
+    createTextFlag("skip", "CHECK", "Skip this check, or all checks with this prefix", { repeatable: true }),
     createSwitch("list", "List the checks with their basis, and run nothing"),
     createSwitch("strict", "Count warnings as failures"),
     createTextFlag("client-timeout", "DURATION", "Maximum time for one run of the client", { default: "60s" }),

@@ -174,7 +174,7 @@ const authToken = defineCommand({
   summary: "Print a valid access token for other programs",
   description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
   flags: [issuerFlag],
-  examples: [["Pass the token to a script without showing it", "auth token --json=access_token"]],
+  examples: [["Print the token as JSON, for a script", "auth token --json=access_token"]],
   async run(input, context) {
     const { output, host } = context;
     const environmentToken = input.flags.issuer === undefined ? readVariable(host, "SVC_TOKEN")?.value : undefined;
@@ -231,7 +231,7 @@ async function removeAccount(address: string, context: Context): Promise<boolean
     (error: unknown) => {
       if (!context.signal.aborted) return undefined;
       throw new PartialFailureError(error, [
-        `The sign-in at ${address} is removed from this machine. It is unknown whether its tokens are revoked`,
+        `The sign-in at ${address} is removed from this machine. Its tokens may still be valid`,
       ]);
     },
   );

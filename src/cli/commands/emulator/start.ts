@@ -44,7 +44,7 @@ export const emulatorStart = defineCommand({
     createTextFlag(
       "store",
       "URL",
-      "Keep the state in PostgreSQL: postgres://user@host/database; the password comes from PGPASSWORD, a password file or SVC_STORE",
+      "Store the state in PostgreSQL: postgres://user@host/database; the password comes from PGPASSWORD, a password file or SVC_STORE",
       { section: "State" },
     ),
     createSwitch("detach", "Run in the background, until svc emulator stop"),

@@ -37,7 +37,7 @@ const workspaceFlags: ReadonlySet<string> = new Set(["workspace", "confirm", "ve
 const routerOffboard = defineCommand({
   words: ["router", "offboard"],
   summary: "Delete all routing data of one workspace",
-  description: `Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or the output of svc router resolve. Kinds: ${Object.keys(offboardKinds).join(", ")}. Each call is one transaction; up to ${defaultBatchSize} rows are one call.`,
+  description: `Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or the output of svc router resolve. Kinds: ${Object.keys(offboardKinds).join(", ")}. Each request is one transaction of at most --batch-size rows.`,
   extendsDerived: true,
   readsDerived: { flags: [dryRunFlag] },
   bodyFrom: ["from", "apply", "workspace"],

@@ -213,7 +213,7 @@ async function readRegularFile(host: Host, path: string): Promise<Buffer> {
   const target = await findLinkTargetOutside(host.cwd, absolute);
   if (target !== undefined) {
     throw new UsageError(`<file>: ${path} is a link that leads out of this folder, to ${target}`, {
-      hint: "To run that file, name it itself.",
+      hint: "To run that file, use its own path.",
     });
   }
   return readInput(host, absolute, "<file>");

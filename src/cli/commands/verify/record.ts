@@ -105,13 +105,13 @@ async function recordReads(caller: RecordingClient): Promise<void> {
 
 const verifyRecord = defineCommand({
   words: ["verify", "record"],
-  summary: "Record how a service responds to planned calls",
+  summary: "Record how a service responds to planned requests",
   description:
-    "Calls the service of a profile and writes a corpus: lists, details, and harmless mistakes such as unknown IDs. It only reads, unless --allow-writes is given. It then also runs a journey and removes the objects that the journey creates, also after Ctrl-C. Secrets, e-mail addresses and names are replaced before anything is written. The same command continues an interrupted recording.",
+    "Sends requests to the service of a profile and writes a corpus: lists, details, and harmless mistakes such as unknown IDs. Sends only reads, unless --allow-writes is given. With it, also runs a journey, and removes the objects that the journey creates, even after Ctrl-C. Secrets, e-mail addresses and names are replaced before anything is written. The same command continues an interrupted recording.",
   flags: [
     createTextFlag("out", "FOLDER", "Folder of the corpus"),
-    createSwitch("allow-writes", "Also create objects, and remove them again"),
-    createSwitch("plan", "Print what would be done, and exit"),
+    createSwitch("allow-writes", "Also create objects, and remove them afterwards"),
+    createSwitch("plan", "Print the requests, and exit"),
     { flag: "rate", type: "number", placeholder: "N", description: "Maximum requests per second", default: 5 },
   ],
   examples: [

@@ -51,13 +51,13 @@ const flags = [
     section: "Checks",
     repeatable: true,
   }),
-  createTextFlag("skip", "A,B", "Leave these checks out, by ID or group", { section: "Checks", repeatable: true }),
+  createTextFlag("skip", "A,B", "Skip these checks, by ID or group", { section: "Checks", repeatable: true }),
   createTextFlag("activity", "ACTIVITY", "Activity of the events", {
     section: "Checks",
     suggestions: activities,
     default: "CONTRACT_SIGNED",
   }),
-  createTextFlag("time-limit", "DURATION", "Maximum time of all checks; what is left then is not checked", {
+  createTextFlag("time-limit", "DURATION", "Maximum time of all checks; the remaining ones are not_checked", {
     section: "Checks",
     default: "8s, or 30s with --probe",
   }),

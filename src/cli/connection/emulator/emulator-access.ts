@@ -12,7 +12,7 @@ import type { Context, ServiceTarget } from "../../command.ts";
 import type { Output } from "../../output/output.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { isTokenRejected } from "../../process/service-message.ts";
+import { getCredentialHint } from "../../process/service-message.ts";
 import { openDirectTransport } from "../http.ts";
 import { findNearestState, type RunningEmulator, readRunFileOf, type StateRunFile } from "./run-file.ts";
 
@@ -194,8 +194,7 @@ export function findStaleVariablesHint(error: unknown, { globals, host: { env } 
   if (hasTargetFlag || !control || !isOnThisMachine(control)) return undefined;
   const origins = [control, SVC_BASE_URL, SVC_ROUTER_URL, SVC_CONTRACTS_URL].map(getOrigin);
   const isRefused = error instanceof NetworkError && error.code === "ECONNREFUSED" && origins.includes(error.origin);
-  // The variables of an emulator contain no access token.
-  const isRejected = isUnauthorized(error) && !isTokenRejected(error);
+  const isRejected = isUnauthorized(error) && getCredentialHint(error) === undefined;
   if (!isRefused && !isRejected) return undefined;
   return `The variables of this shell may belong to an emulator that has ended. Run eval "$(svc emulator env)" again in the folder of a running one.`;
 }

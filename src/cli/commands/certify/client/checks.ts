@@ -282,7 +282,7 @@ const checksByScenario = lookupTable<readonly CheckRow[]>({
   denied: createEndChecks("denied", "access_denied"),
   reset: createDisturbanceChecks("reset", "a connection reset"),
   "html-503": createDisturbanceChecks("html-503", "a 503 with an HTML page"),
-  "lost-response": createDisturbanceChecks("lost-response", "a response that breaks off"),
+  "lost-response": createDisturbanceChecks("lost-response", "a truncated response"),
 });
 
 /** All checks, in the order of the report. */

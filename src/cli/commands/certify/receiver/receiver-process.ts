@@ -74,7 +74,7 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
 
     async start() {
       if (await isListening(url, signal)) {
-        throw new CommandFailedError("failed", "port_taken", `Something already listens at ${url}.`, {
+        throw new CommandFailedError("failed", "port_taken", `Another program already listens at ${url}.`, {
           hint: "Stop it, or omit --command and set its key with --hmac-key-file.",
         });
       }

@@ -50,13 +50,13 @@ const prefixed = { toValue: (text: string) => text.replace(/^CHAT_B:(?=.)/, "") 
 
 const routingTables = [
   createTable("email", getEmailKind, "email_hash_list"),
-  createTable("client", createWords("client id"), "client_ids"),
+  createTable("client", createWords("client ID"), "client_ids"),
   createTable("creator-token", createWords("creator invite token", hidden), "creator_tokens", "tokens"),
   createTable("counterparty-token", createWords("counterparty invite token", hidden), "cp_tokens", "tokens"),
-  createTable("chat-a-team", createWords("team id"), "chat_a_team_id_list"),
+  createTable("chat-a-team", createWords("team ID"), "chat_a_team_id_list"),
   createTable(
     "external-integration",
-    createWords("external id", prefixed),
+    createWords("external ID", prefixed),
     "external_integrations",
     "external_id_list",
   ),
