@@ -206,8 +206,8 @@ export interface EmulatorOptions {
   readonly file?: string | undefined;
   /**
    * PostgreSQL database of the state, instead of a `file`: `postgres://user@host/database`. Processes with the same
-   * store share one state, and a start resolves when this process becomes the leader. The default password is
-   * PGPASSWORD.
+   * store share one state, and a start resolves when this process becomes the leader. If the URL has no
+   * password, PGPASSWORD or a password file (PGPASSFILE, ~/.pgpass) provides it.
    */
   readonly store?: string | undefined;
   /** Schema of the `store` in the database (default: `svc`). */
@@ -422,7 +422,7 @@ export class StateLockedError extends Error {
 /** A file contains no state, or a damaged state. */
 export class StateFormatError extends Error {
   private constructor();
-  /** False if the file is not damaged, but has another version or belongs to a user. */
+  /** True if `repairState` can recover the intact part. False for another version or another kind of file. */
   readonly repairable: boolean;
 }
 

@@ -35,7 +35,8 @@ export interface ClientOptions {
   readonly baseUrls: BaseUrls;
   readonly credentials?: Credentials;
   /**
-   * Time limit per attempt: for the whole response if it is read into memory, otherwise for its start. Default: 30,000.
+   * Maximum milliseconds per attempt: for the whole response if it is read into memory, otherwise for its start.
+   * Default: 30,000.
    */
   readonly timeoutMs?: number;
   /** Maximum size of a response in bytes. Default: 256 MiB if it is read into memory, 16 GiB if it is streamed. */
@@ -43,8 +44,8 @@ export interface ClientOptions {
   /** Maximum number of retries of calls that are safe to repeat. Default: 3. */
   readonly retries?: number;
   /**
-   * Maximum single wait before a retry. If the service requests a longer wait, RetryAfterTooLongError is thrown.
-   * Default: 60,000.
+   * Maximum milliseconds of a wait before a retry. If the service requests a longer wait, RetryAfterTooLongError is
+   * thrown. Default: 60,000.
    */
   readonly maxWaitMs?: number;
 }

@@ -104,7 +104,7 @@ const appVariables = lookupTable<string>({
   billing: "SVC_BILLING_PASSWORD or SVC_BASIC_AUTH",
 });
 
-/** Returns advice about rejected credentials that no emulator sets: secrets of apps and access tokens (RFC 6750, 3.1). */
+/** Returns advice about rejected credentials that no emulator sets: app secrets and access tokens (RFC 6750, 3.1). */
 export function getCredentialHint({ operation, status, headers }: ServiceError): string | undefined {
   if (status !== 401) return undefined;
   const variables = appVariables[operation.split(".")[0]!];

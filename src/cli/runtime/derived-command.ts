@@ -231,7 +231,9 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
 
 async function confirmCommand(spec: CommandSpec, { positionals, flags }: CommandInput, context: Context) {
   if (spec.confirm === undefined) return;
-  const names = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ").replace(/\bid$/, "ID")} ${value}`);
+  const names = Object.entries(positionals).map(
+    ([name, value]) => `${name.replaceAll("_", " ").replace(/\bid$/, "ID")} ${value}`,
+  );
   const action = names.length === 0 ? spec.summary : `${spec.summary} (${names.join(", ")})`;
   if (spec.confirm === "yes") return confirmYes(action, context);
   return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);

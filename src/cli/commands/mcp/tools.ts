@@ -152,7 +152,7 @@ const writeTools: readonly McpTool[] = [
   ),
   defineTool(
     "snapshot",
-    "List, save, restore or compare snapshots of the emulator",
+    "List, save (replacing one of that name), restore or compare snapshots",
     { action: z.enum(["list", "save", "restore", "diff"]), name: optionalString },
     async ({ action, name }, runner) => {
       if (action === "list") return runner.run(["emulator", "snapshot", "list"]);

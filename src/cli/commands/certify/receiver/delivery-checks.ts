@@ -55,7 +55,7 @@ const toTitleCase = (name: string): string => name.toLowerCase().replace(/(^|-)\
 const anyJson = "The signature is over the raw body, so the receiver must not depend on how the JSON is written";
 const rewrittenJson = assumed(anyJson, "reserialized-json");
 const decodedText = assumed(anyJson, "decoded-text");
-const headerNames = isPublic("Names of headers have no case (RFC 9110, 5.1)", "header-case");
+const headerNames = isPublic("Header names are case-insensitive (RFC 9110, 5.1)", "header-case");
 
 /** Exceeds 100 kB, the default limit of common frameworks. */
 const minLongTextLength = 300_000;
@@ -148,13 +148,13 @@ export const variantChecks: readonly ReceiverCheck[] = [
   ),
   accepts(
     "event.unknown-fields",
-    "Accepts fields that it does not know",
+    "Accepts unknown fields",
     assumed("The service may add fields to its events", "unknown-fields"),
     sendOne({ extraFields: { added_later: true, added_data: { version: 2 } } }),
   ),
   accepts(
     "event.unknown-activity",
-    "Accepts an activity that it does not know",
+    "Accepts an unknown activity",
     assumed("The service may add activities, and a failure disables the webhook for all of them", "unknown-activity"),
     sendOne({ activity: "CONTRACT_ADDED_LATER" }),
   ),

@@ -161,7 +161,7 @@ export const receiverMistakes = lookupTable<Mistake>({
     fix: "Compare the media type only, without its parameters.",
   },
   "unknown-fields": {
-    title: "An event with a field that the receiver does not know is rejected",
+    title: "An event with an unknown field is rejected",
     fix: "Ignore unknown fields.",
     code: {
       python: 'model_config = ConfigDict(extra="ignore")',
@@ -170,7 +170,7 @@ export const receiverMistakes = lookupTable<Mistake>({
     },
   },
   "unknown-activity": {
-    title: "An activity that the receiver does not know causes an error",
+    title: "An unknown activity causes an error",
     fix: "Respond with 200 to activities that the receiver does not use.",
   },
   "slow-work": {
@@ -183,7 +183,7 @@ export const receiverMistakes = lookupTable<Mistake>({
   },
   "no-dedupe": {
     title: "A repeated event is processed again",
-    fix: "Store a dedupe key with each event, such as the SHA-256 of its body, in the same transaction. Skip an event whose key is known.",
+    fix: "Store a dedupe key with each event, such as the SHA-256 of its body, in the same transaction. Skip an event whose key is already stored.",
   },
   "dedupe-race": {
     title: "Two copies of an event that arrive together are both processed",
