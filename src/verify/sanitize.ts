@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { isSecretName } from "../api/secrets.ts";
-import { lookupTable, tryParseJson } from "../base/object.ts";
+import { decodeContent } from "../base/content-codings.ts";
+import { tryParseJson } from "../base/object.ts";
 import { decodeUrlPart } from "../base/urls.ts";
 import { isSignatureHeader } from "../schemes/webhook-schemes.ts";
 import { getHeader, type HttpMessage, type RecordedExchange } from "./exchange.ts";
@@ -50,7 +50,9 @@ export class ExchangeSanitizer {
 
   #sanitizeMessage(side: "request" | "response", message: HttpMessage, location: FieldLocation): HttpMessage {
     this.#standIns.place = `${side} body`;
-    const body = this.#sanitizeBody(decodeContent(message), getHeader(message, "content-type") ?? "", location);
+    const encoding = getHeader(message, "content-encoding") ?? "";
+    const decoded = decodeContent(message.body, encoding, maxDecodedBytes) ?? message.body;
+    const body = this.#sanitizeBody(decoded, getHeader(message, "content-type") ?? "", location);
     const headers = message.headers.flatMap(([name, value]): [string, string][] => {
       const lower = name.toLowerCase();
       if (!this.#standIns.isScan && droppedHeaderPattern.test(lower)) return [];
@@ -196,18 +198,7 @@ const credentialPattern = /(?<![\w-])([\w-]+)=(?:"([^"]{0,2000})"|([^\s",]+))/g;
 const isJson = (body: Buffer): boolean =>
   /^\s*[[{]/.test(body.subarray(0, 20).toString()) && tryParseJson(body.toString()) !== undefined;
 
-const maxDecodedBytes = { maxOutputLength: 64 * 1024 * 1024 };
-const decoders = lookupTable({ gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync });
-
-/** Decodes the content encoding of a body. Returns the body unchanged if it cannot be decoded. */
-function decodeContent(message: HttpMessage): Buffer {
-  const decode = decoders[getHeader(message, "content-encoding")?.toLowerCase() ?? ""];
-  try {
-    return decode?.(message.body, maxDecodedBytes) ?? message.body;
-  } catch {
-    return message.body;
-  }
-}
+const maxDecodedBytes = 64 * 1024 * 1024;
 
 function splitMultipart(body: Buffer, boundary: string): { readonly head: string; readonly body: Buffer }[] {
   const mark = Buffer.from(`--${boundary}`);

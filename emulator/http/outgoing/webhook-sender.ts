@@ -2,7 +2,7 @@ import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { Agent, buildConnector, errors } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { decodeBeginning } from "../../../src/base/content-codings.ts";
+import { decodeForDisplay } from "../../../src/base/content-codings.ts";
 import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
@@ -116,19 +116,17 @@ type PostOutcome = { readonly status: number; readonly body: Buffer } | { readon
  */
 export function readPostResponse(result: ForwardResult): Promise<PostOutcome> | PostOutcome {
   if (result.kind === "unreachable") return result;
-  const { status, body } = result.response;
+  const { body } = result.response;
   // Most responses arrive as a whole.
   if (!(body instanceof Uint8Array)) return readPieces(result.response, body);
   const bytes = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, maxResponseBodyBytes));
-  return bytes.length === 0 ? { status, body: bytes } : decodeResponse(result.response, bytes);
+  return decodeResponse(result.response, bytes);
 }
 
 /** Requests accept no content coding, but some receivers compress every response. */
-function decodeResponse(response: Passthrough, body: Buffer): Promise<PostOutcome> | PostOutcome {
-  const { status } = response;
-  const encoding = response.findHeader("content-encoding");
-  if (encoding === undefined) return { status, body };
-  return decodeBeginning(body, encoding, maxResponseBodyBytes).then((decoded) => ({ status, body: decoded }));
+function decodeResponse(response: Passthrough, body: Buffer): PostOutcome {
+  const decoded = decodeForDisplay(body, response.findHeader("content-encoding"));
+  return { status: response.status, body: decoded.subarray(0, maxResponseBodyBytes) };
 }
 
 async function readPieces(response: Passthrough, body: AsyncIterable<Uint8Array>): Promise<PostOutcome> {

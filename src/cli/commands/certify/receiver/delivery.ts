@@ -1,7 +1,7 @@
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { toIsoMicros, type WallClock } from "../../../../base/clock.ts";
-import { decodeBeginning } from "../../../../base/content-codings.ts";
+import { decodeForDisplay } from "../../../../base/content-codings.ts";
 import { isCertificateFailure } from "../../../../base/errors.ts";
 import type { Digest } from "../../../../base/hmac.ts";
 import { timedOut, withTimeout } from "../../../../base/timing.ts";
@@ -173,7 +173,7 @@ export async function sendDelivery(
   }
   const bytes = Buffer.concat(received.chunks).subarray(0, maxShownBytes);
   const durationMs = wall.monotonicNow() - startedAt;
-  const body = await decodeBeginning(bytes, received.encoding, maxShownBytes);
+  const body = decodeForDisplay(bytes, received.encoding).subarray(0, maxShownBytes);
   return { status: received.status, error, durationMs, body: body.toString("utf8") };
 }
 
