@@ -188,7 +188,7 @@ describe("user journeys in the console", { skip }, () => {
     const [first] = hooks.received;
     const sentBody = await page.getByRole("region", { name: "Body (the same bytes in every attempt" }).textContent();
     assert.equal(sentBody, first!.body.toString());
-    assert.equal(await page.locator(".hash").textContent(), first!.headers["x-svc-webhook-content-hash"]);
+    assert.equal(await page.locator(".signature code").textContent(), first!.headers["x-svc-webhook-content-hash"]);
     assert.equal(
       await page.getByRole("region", { name: "Response of the receiver" }).textContent(),
       "<img src=x onerror=alert(1)> busy",

@@ -217,7 +217,7 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
         <strong>
           <Name>{name}</Name>
         </strong>
-        <span class="muted break">{email}</span>
+        <span class="muted">{email}</span>
       </div>
       <div class="actions">
         {turn.length === 0 && <span class="muted">{explainNoAction(person, contract)}</span>}

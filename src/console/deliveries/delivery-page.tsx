@@ -74,7 +74,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         <State tone={tone}>{words}</State>
         <p>{explainDelivery(delivery, webhook)}</p>
         {responseText && (
-          <p class="break">
+          <p>
             Last response: <Name>{responseText}</Name>
           </p>
         )}
@@ -84,7 +84,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
       <h2>Content</h2>
       <Facts
         rows={[
-          ["To", <span class="break">{webhook?.url ?? delivery.attempts.at(-1)?.url ?? "–"}</span>],
+          ["To", webhook?.url ?? delivery.attempts.at(-1)?.url ?? "–"],
           [
             "About",
             delivery.composite_id ? (
@@ -103,7 +103,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           sent === "" && delivery.label === undefined ? (
             <span class="muted">hidden (may be a secret)</span>
           ) : (
-            <code class="break">{sent}</code>
+            <code>{sent}</code>
           ),
         ])}
       />
@@ -222,7 +222,7 @@ function SignatureCheck({ delivery }: { readonly delivery: FullDelivery }) {
         {getAlgorithmName()} of {pluralize(bytes.length, "byte")}, computed in this page with the key of workspace{" "}
         <Name>{workspace?.name ?? String(workspaceId)}</Name>:
       </p>
-      <code class="hash">{computed.value}</code>
+      <code>{computed.value}</code>
     </div>
   );
 }

@@ -55,11 +55,11 @@ function EmailRow({ id, recipient, mode, subject, text, link, token, contract_id
   return (
     <li>
       <div class="who">
-        <strong class="break">
+        <strong>
           <Name>{subject}</Name>
         </strong>
         <span class="muted">
-          to <span class="break">{recipient}</span>
+          to {recipient}
           {mode === "cc" && " (copy)"} · <VirtualTime at={sent_at} /> · e-mail {id}
           {contract_id !== null && (
             <>
@@ -73,7 +73,7 @@ function EmailRow({ id, recipient, mode, subject, text, link, token, contract_id
         </p>
         {link === null && token !== null && canReadSecrets.value && (
           <span>
-            Token: <code class="break">{token}</code>
+            Token: <code>{token}</code>
           </span>
         )}
         {events.length > 0 && (

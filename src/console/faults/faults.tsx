@@ -29,7 +29,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
               <strong>
                 {fault.id}. {describeEffect(fault)}
               </strong>
-              <span class="muted break">{describeMatch(fault)}</span>
+              <span class="muted">{describeMatch(fault)}</span>
               <State tone={fault.hit > 0 ? "warn" : "none"}>{describeHits(fault)}</State>
             </div>
             <div class="actions">

@@ -37,7 +37,7 @@ export function RequestPage({ id }: { readonly id: string }) {
   const base = clusters.value?.find((cluster) => cluster.id === listener)?.url ?? location.origin;
   return (
     <>
-      <Head title={`Request ${request.id}`} about={<code class="break">{`${method} ${revealInvisible(target)}`}</code>}>
+      <Head title={`Request ${request.id}`} about={<code>{`${method} ${revealInvisible(target)}`}</code>}>
         <a class="button" href={replaceTrace(`request:${request.id}`)}>
           Show effects
         </a>
@@ -48,7 +48,7 @@ export function RequestPage({ id }: { readonly id: string }) {
           {operation === null && nearest === null && "No operation is declared for this path."}
           {nearest !== null && (
             <>
-              No operation is declared for this path. The closest one is <code class="break">{nearest}</code>.
+              No operation is declared for this path. The closest one is <code>{nearest}</code>.
             </>
           )}
           {operation !== null && nearest === null && failure === null && `${operation}, ${request.duration_ms} ms.`}
@@ -79,13 +79,7 @@ export function RequestPage({ id }: { readonly id: string }) {
           ["Operation", operation ?? "–"],
           ["Workspace", <Name key="workspace">{nameWorkspace(request.workspace_id)}</Name>],
           ...Object.entries(headers).map(
-            ([name, value]) =>
-              [
-                name,
-                <code key={name} class="break">
-                  {revealInvisible(value)}
-                </code>,
-              ] as const,
+            ([name, value]) => [name, <code key={name}>{revealInvisible(value)}</code>] as const,
           ),
         ]}
       />

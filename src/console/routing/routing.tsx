@@ -50,11 +50,11 @@ function Owners({ identifier }: { readonly identifier: string }) {
       ) : (
         <div class={`verdict ${clusters.length === 1 ? "good" : "warn"}`}>
           <p>
-            <strong class="break">{identifier}</strong> → <strong>{clusters.join(", ")}</strong>
+            <strong>{identifier}</strong> → <strong>{clusters.join(", ")}</strong>
           </p>
           <ul>
             {owners.map(({ table, key, cluster_id }) => (
-              <li key={`${table} ${key} ${cluster_id}`} class="break">
+              <li key={`${table} ${key} ${cluster_id}`}>
                 {toWords(table)} maps <code>{key}</code> to {cluster_id}
               </li>
             ))}
@@ -79,7 +79,7 @@ function Clusters() {
               <strong>
                 {id} <span class="muted">{label}</span>
               </strong>
-              <code class="break">{url}</code>
+              <code>{url}</code>
             </div>
             {external && <span class="muted">external backend</span>}
           </li>

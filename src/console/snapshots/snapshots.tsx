@@ -71,7 +71,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
         {snapshots?.map((snapshot) => (
           <li key={snapshot.name} class={snapshot.name === name ? "chosen" : ""}>
             <div class="who">
-              <strong class="break">{snapshot.name}</strong>
+              <strong>{snapshot.name}</strong>
               <span class="muted">
                 {snapshot.at === null ? (
                   "damaged"

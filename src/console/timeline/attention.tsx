@@ -105,11 +105,11 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
           <State tone={tone}>{words}</State> <Name>{title}</Name> <span class="short">{health.shortReason}</span>
         </summary>
         <p>{health.explanation.join(" ")}</p>
-        <p class="muted break">
+        <p class="muted">
           {url} of <Name>{workspace}</Name>
         </p>
         {health.responseText !== null && (
-          <p class="break">
+          <p>
             Last response: <Name>{health.responseText}</Name>
           </p>
         )}

@@ -58,7 +58,7 @@ export function TrackRow({
             of <Name>{webhook.workspace}</Name>
           </span>
         )}
-        <span class="muted url">{webhook?.url}</span>
+        <span class="muted">{webhook?.url}</span>
       </div>
       {marks.length === 0 ? (
         <p class="muted nothing">{areDeliveriesRead.value ? explainEmpty(webhook, happened) : "Loading…"}</p>

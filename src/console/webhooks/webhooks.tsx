@@ -54,7 +54,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
           </strong>{" "}
           {state && <State tone={state.tone}>{state.words}</State>}
         </span>
-        <code class="break">{url}</code>
+        <code>{url}</code>
         {forbidden !== null && <span class="warn">{forbidden}</span>}
       </div>
       <div class="actions">

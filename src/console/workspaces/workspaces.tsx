@@ -62,11 +62,11 @@ function WorkspaceCard({ workspace, url }: { readonly workspace: Workspace; read
       </div>
       <Facts
         rows={[
-          ["API address", url && <code class="break">{url}</code>],
+          ["API address", url && <code>{url}</code>],
           [
             "Client ID",
             <span key="id" class="key">
-              <code class="break">{client_id}</code>
+              <code>{client_id}</code>
               <Copy text={client_id} />
             </span>,
           ],
@@ -85,7 +85,7 @@ function Secret({ value, name }: { readonly value: string; readonly name: string
   if (!canReadSecrets.value) return <span class="muted">Hidden: a token with the role read shows no secrets.</span>;
   return (
     <span class="key">
-      {isShown.value ? <code class="break">{value}</code> : <span aria-hidden="true">••••••••••••</span>}
+      {isShown.value ? <code>{value}</code> : <span aria-hidden="true">••••••••••••</span>}
       <button
         type="button"
         class="quiet"
