@@ -22,14 +22,14 @@ static class Receiver
 
     static async Task Respond(HttpListenerContext context)
     {
-        await Task.Yield(); // Main goes on with the next request.
+        await Task.Yield(); // Main continues with the next request.
         var body = new MemoryStream();
         await context.Request.InputStream.CopyToAsync(body);
         var hash = new HMACSHA512(key).ComputeHash(body.ToArray());
         var expected = Encoding.ASCII.GetBytes(BitConverter.ToString(hash).Replace("-", "").ToLowerInvariant());
         var given = context.Request.Headers["X-SVC-WEBHOOK-CONTENT-HASH"] ?? "";
         var isGenuine = CryptographicOperations.FixedTimeEquals(expected, Encoding.ASCII.GetBytes(given));
-        // Store first, respond then, and do the work afterwards. A real receiver stores the ID, too.
+        // Store first, then respond, and do the work afterwards. A real receiver stores the ID, too.
         lock (seen) if (isGenuine && seen.Add(given))
             File.AppendAllText("events.jsonl", Encoding.UTF8.GetString(body.ToArray()) + "\n");
         context.Response.StatusCode = isGenuine ? 200 : 401;

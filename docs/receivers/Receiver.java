@@ -24,7 +24,7 @@ public class Receiver {
         String expected = HexFormat.of().formatHex(mac.doFinal(body));
         boolean isGenuine = given != null && MessageDigest.isEqual(expected.getBytes("UTF-8"), given.getBytes("UTF-8"));
         if (isGenuine && seen.add(expected)) {
-          // Store first, respond then, and do the work afterwards. A real receiver stores the ID, too.
+          // Store first, then respond, and do the work afterwards. A real receiver stores the ID, too.
           byte[] line = (new String(body, "UTF-8").replace("\n", " ") + "\n").getBytes("UTF-8");
           Files.write(Path.of("events.jsonl"), line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
         }

@@ -28,7 +28,7 @@ func main() {
 			return
 		}
 		if _, isKnown := seen.LoadOrStore(expected, true); !isKnown {
-			// Store first, respond then, and do the work afterwards. A real receiver stores the ID, too.
+			// Store first, then respond, and do the work afterwards. A real receiver stores the ID, too.
 			var line bytes.Buffer
 			json.Compact(&line, body)
 			file.Write(append(line.Bytes(), '\n'))

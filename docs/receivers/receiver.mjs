@@ -27,7 +27,7 @@ createServer(async (request, response) => {
   if (!isGenuine(body, request.headers["x-svc-webhook-content-hash"])) return response.writeHead(401).end();
   const id = createHash("sha256").update(body).digest("hex");
   if (!seen.has(id)) {
-    // Store first, respond then, and do the work afterwards. A real receiver stores the ID, too.
+    // Store first, then respond, and do the work afterwards. A real receiver stores the ID, too.
     appendFileSync("events.jsonl", `${JSON.stringify(JSON.parse(body))}\n`);
     seen.add(id);
   }

@@ -29,7 +29,7 @@ def hooks():
     key = hashlib.sha256(body).hexdigest()
     with lock:
         if key not in seen:
-            # Store first, respond then, and do the work afterwards. A real receiver stores the key, too.
+            # Store first, then respond, and do the work afterwards. A real receiver stores the key, too.
             with open("events.jsonl", "a") as file:
                 file.write(json.dumps(json.loads(body)) + "\n")
             seen.add(key)

@@ -182,12 +182,12 @@ describe("mapping from a file", () => {
   });
 
   for (const [label, argv, stdin, message] of [
-    ["a missing input", "router map-emails", "", /<file> is required/],
+    ["a missing input", "router map-emails", "", /<file> or --email-hash-list is required/],
     [
       "a pipe without -",
       "router map-emails --cluster eu-1",
       "a@b.c",
-      /^error: <file> is required; or --email-hash-list$/m,
+      /^error: <file> or --email-hash-list is required$/m,
     ],
     [
       "an address instead of a file",

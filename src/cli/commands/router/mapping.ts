@@ -129,7 +129,7 @@ async function mapFew(spec: CommandSpec, work: MappingJobKind, input: MappingInp
   const { action, noun, listField } = work;
   const flag = getListFlag(spec, work);
   if (![flag, "data", "set"].some((name) => name in input.flags)) {
-    throw new InputRequiredError("file", `<file> is required; or --${flag}`);
+    throw new InputRequiredError("file", `<file> or --${flag} is required`);
   }
   const readBody = ({ args }: CheckedCall) => {
     const body = toFields(args.body);
