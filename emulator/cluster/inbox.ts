@@ -89,7 +89,7 @@ function respondWithEcho(
   finding: FindingReporter,
 ) {
   if (settings.strict.has("paths")) return undefined;
-  finding("unknown-path", "answered with an echo; the real cluster may not have this path");
+  finding("unknown-path", "responded with an echo; the real cluster may not have this path");
   // The path is returned exactly as it was sent.
   return createJsonPassthrough(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }

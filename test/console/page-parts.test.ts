@@ -93,8 +93,8 @@ describe("lifecycle diagram", () => {
       [results("DRAFT", "complete-review"), results("REDLINING", "complete-review"), results("SIGN", "decline")],
       [
         "status unchanged",
-        "status unchanged, if an internal review is open, or if the counterparty's review is open and approvals are pending; else becomes SIGN, if the counterparty's review is open and no approval is pending; else status unchanged",
-        "becomes DRAFT, if created from a template; else becomes REDLINING",
+        "status unchanged, if an internal review is open, or if the counterparty's review is open and approvals are pending; otherwise becomes SIGN, if the counterparty's review is open and no approval is pending; otherwise status unchanged",
+        "becomes DRAFT, if created from a template; otherwise becomes REDLINING",
       ],
     );
   });

@@ -88,7 +88,8 @@ export const describeMove = ({ composite_id, contract_status }: OperationResult<
   `${composite_id} is ${contract_status}`;
 
 /**
- * Describes the results of a trigger's transitions, in order: `becomes DRAFT, if made from a template; else is gone`.
+ * Describes the results of a trigger's transitions, in order: `becomes DRAFT, if created from a template; otherwise
+ * becomes REDLINING`.
  */
 export function describeMoveResults(moves: readonly PossibleMove[]): string {
   const found: { readonly result: string; readonly when: (string | undefined)[] }[] = [];
@@ -98,7 +99,7 @@ export function describeMoveResults(moves: readonly PossibleMove[]): string {
     if (last?.result === result) last.when.push(move.when);
     else found.push({ result, when: [move.when] });
   }
-  return found.map(({ result, when }) => `${result}${describeCondition(when)}`).join("; else ");
+  return found.map(({ result, when }) => `${result}${describeCondition(when)}`).join("; otherwise ");
 }
 
 /** If the last transition is unconditional, conditions of earlier transitions with the same result are redundant. */

@@ -95,7 +95,7 @@ function formatSection({ file, name, ok, seconds, steps, skipped, hint, traced, 
 <h2><span class="${formatVerdict(ok)}">${formatVerdict(ok)}</span> ${escapeMarkup(name || file)}</h2>
 <p><code>${escapeMarkup(file)}</code>, ${seconds.toFixed(2)} s</p>
 <table>
-<thead><tr><th>Step</th><th>Verdict</th><th>What</th><th>Virtual time</th></tr></thead>
+<thead><tr><th>Step</th><th>Result</th><th>Description</th><th>Virtual time</th></tr></thead>
 <tbody>
 ${steps.map(formatRow).join("\n")}
 </tbody>

@@ -234,7 +234,7 @@ const verifyProxy = defineCommand({
     }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.syscall === "getaddrinfo" || cause.code === "EADDRNOTAVAIL") throw createHostError(address, cause);
       if (!["EADDRINUSE", "EACCES"].includes(cause.code ?? "")) throw cause;
-      const hint = "Choose another one with --port, or leave it out.";
+      const hint = "Choose another port with --port, or omit --port for a free port.";
       const message = `Cannot listen on ${address}, port ${port}: ${cause.code}.`;
       throw new CommandFailedError("failed", "port_taken", message, { hint, cause });
     });

@@ -33,7 +33,7 @@ const verifyReplay = defineCommand({
   words: ["verify", "replay"],
   summary: "Compare the emulator with recorded traffic",
   description:
-    "Starts an emulator whose state is created from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. The findings are stored in the corpus for svc emulator start --observed. With --against NAME, only reads are sent to the service of a profile, which contains other contracts and people than the recorded service. Statuses, failures, headers, fields, types and enumerations are compared, but not contents.",
+    "Starts an emulator whose state is created from the corpus, sends the recorded requests again, advances virtual time like the recorded clock, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. The findings are stored in the corpus for svc emulator start --observed. With --against NAME, only reads are sent to the service of a profile, whose contracts and people differ from those of the recorded one. Statuses, failures, headers, fields, types and enumerations are compared, but not contents.",
   positionals: [corpusFolder],
   flags: [
     createTextFlag(

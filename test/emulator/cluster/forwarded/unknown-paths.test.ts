@@ -71,7 +71,7 @@ describe("unknown path at a cluster", () => {
     const { body: log } = await emulator.control("GET", "requests?service=contracts");
     const [{ findings }] = (log as { items: { findings: object[] }[] }).items as [never];
     assert.deepEqual(findings, [
-      { code: "unknown-path", detail: "answered with an echo; the real cluster may not have this path" },
+      { code: "unknown-path", detail: "responded with an echo; the real cluster may not have this path" },
     ]);
     const { body } = await emulator.control("GET", "clusters/us-1/inbox");
     assert.equal((body as { total: number }).total, 1);
