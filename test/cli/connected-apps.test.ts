@@ -89,7 +89,7 @@ describe("svc chat-a", () => {
     for (const flags of ["", " --signing-secret-file wrong.secret"]) {
       const { exit, stdout, stderr } = await svc(`chat-a event --file event.json${flags}`);
       assert.deepEqual([exit, stdout], [4, ""]);
-      const hint = "Check the credentials (SVC_CHAT_A_SIGNING_SECRET).";
+      const hint = "Check the app's signing secret: --signing-secret-file, or SVC_CHAT_A_SIGNING_SECRET.";
       assert.equal(stderr, `error: Invalid request signature (HTTP 401)\n  ${hint}\n`);
     }
   });
@@ -284,4 +284,21 @@ describe("svc billing event", () => {
     assert.equal((await svc("billing event --data billing.json --password-file billing.secret")).exit, 2);
     assert.equal((await svc("billing event --data billing.json")).exit, 4);
   });
+});
+
+describe("a rejected request of a connected app", () => {
+  for (const [command, hint] of [
+    ["chat-a event --file event.json", "--signing-secret-file"],
+    ["chat-b messaging --file activity.json", "--token-file"],
+    ["crm-a cards", "--client-secret-file"],
+    ["crm-b open --signed-request x.y", "--consumer-secret-file"],
+    ["billing event --data billing.json --username billing --password-file wrong.secret", "--password-file"],
+    ["oidc token --grant-type refresh_token --refresh-token eu-1_x --client-id nobody", "client ID"],
+  ] as const) {
+    it(`names the credentials of svc ${command.split(" -", 1)[0]}`, async (t) => {
+      const { svc } = await startConnectedApps(t);
+      const { exit, stderr } = await svc(command);
+      assert.deepEqual([exit, stderr.includes(hint), stderr.includes("SVC_CLIENT_ID")], [4, true, false], stderr);
+    });
+  }
 });

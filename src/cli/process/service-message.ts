@@ -95,23 +95,22 @@ function describeForbiddenMove(message: string, resource: NamedResource): string
 export const isOfOtherServer = ({ body, problem }: ServiceError): boolean =>
   typeof body === "string" && body.trim() !== "" && isStatus.test(problem.message);
 
-/** Variables with the credentials of connected apps, by the first part of the operation. */
-const appVariables = lookupTable<string>({
-  "chat-a": "SVC_CHAT_A_SIGNING_SECRET",
-  "chat-b": "SVC_CHAT_B_TOKEN",
-  "crm-a": "SVC_CRM_A_CLIENT_SECRET",
-  "crm-b": "SVC_CRM_B_CONSUMER_SECRET",
-  billing: "SVC_BILLING_PASSWORD or SVC_BASIC_AUTH",
+/** Advice about credentials that no emulator sets, by the first part of the operation. */
+const credentialHints = lookupTable<string>({
+  "chat-a": "Check the app's signing secret: --signing-secret-file, or SVC_CHAT_A_SIGNING_SECRET.",
+  "chat-b": "Check the bot-framework token: --token-file, --mint, or SVC_CHAT_B_TOKEN.",
+  "crm-a": "Check the app's client secret and the signed address: --client-secret-file and --public-url.",
+  "crm-b": "Check the app's consumer secret: --consumer-secret-file, or SVC_CRM_B_CONSUMER_SECRET.",
+  billing: "Check --username and --password-file, or SVC_BASIC_AUTH.",
+  oidc: "Check the client ID and the secret of the client.",
 });
 
-/** Returns advice about rejected credentials that no emulator sets: app secrets and access tokens (RFC 6750, 3.1). */
+/** Returns advice about rejected credentials of apps and clients, and about access tokens (RFC 6750, 3.1). */
 export function getCredentialHint({ operation, status, headers }: ServiceError): string | undefined {
   if (status !== 401) return undefined;
-  const variables = appVariables[operation.split(".")[0]!];
-  if (variables !== undefined) return `Check the credentials (${variables}).`;
   return /\berror="?invalid_token\b/.test(headers["www-authenticate"] ?? "")
     ? "Sign in again with svc auth device-login, or set SVC_TOKEN to a valid access token."
-    : undefined;
+    : credentialHints[operation.split(".")[0]!];
 }
 
 /** If the message has no subject, the path provides it. The status follows instead of a full stop. */
