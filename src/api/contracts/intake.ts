@@ -17,7 +17,12 @@ export const Assignee = z.object({
 
 const title = z.string().min(1).max(255).describe("Title of the request");
 const description = nullableString.describe("Description of the request");
-const dueDate = z.iso.datetime({ offset: true }).nullable().describe("ISO 8601 UTC timestamp");
+/** ISO 8601 does not require seconds, and Java omits them at a full minute. */
+const isoTimes = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
+const dueDate = z
+  .stringFormat("datetime", (text) => isoTimes.some((each) => each.safeParse(text).success), "Invalid ISO datetime")
+  .meta({ format: "date-time", description: "ISO 8601 UTC timestamp" })
+  .nullable();
 const assignees = z.array(Assignee).nullable().describe("Assignees");
 const metadata = dictionary(z.string()).nullable().describe("Custom keys with string values");
 
@@ -277,7 +282,7 @@ export const createUserTask = defineOperation({
           .describe("Subject of the task"),
         notes: z.string().nullable().optional().describe("Instructions for the assignee"),
         priority: Priority.optional().describe("Priority (default: MEDIUM)"),
-        absolute_due_date: z.iso.datetime({ offset: true }).nullable().optional().describe("ISO 8601 UTC timestamp"),
+        absolute_due_date: dueDate.optional(),
       }),
     ),
   },

@@ -40,7 +40,7 @@ describe("intake.create", () => {
         description: "They want mutual",
         priority: "HIGH",
         workflow_id: 201,
-        due_date: "2031-02-01T12:00:00+02:00",
+        due_date: "2031-02-01T12:00+02:00",
         file_ids: [file_id, file_id],
         assignees: [
           { entity_id: "11", entity_type: "ORG_USER", assignee_type: "COLLABORATOR" },
