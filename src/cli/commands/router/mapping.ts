@@ -70,7 +70,7 @@ function createMappingCommand(work: MappingJobKind): Command {
             "Addresses are trimmed, normalized (NFC), lower-cased and hashed (SHA-256); 64-digit hex digests are accepted unchanged. Domains in other scripts and plus tags are hashed unchanged. --email-hash-list accepts both.",
           ]
         : []),
-      "Blank lines are skipped. A row of a table or of NDJSON without a string in its column is invalid.",
+      "Blank lines are skipped. A row of a table or of NDJSON without a string or number in its column is invalid.",
       "A file is checked before anything is sent. Every run is a job that svc router jobs resume can continue.",
     ].join(" "),
     extendsDerived: true,
