@@ -34,7 +34,6 @@ const sharedModules = [
   "src/base/otel.ts",
   "src/base/response-quirks.ts",
   "src/base/timing.ts",
-  "src/base/otel.ts",
   "src/base/urls.ts",
   "src/base/version.ts",
   "src/client/errors.ts",
