@@ -33,6 +33,13 @@ describe("help page", () => {
     assert.deepEqual(without, []);
   });
 
+  it("names no fields of a command that prints its response unchanged", async () => {
+    for (const words of ["openapi", "emulator state export"]) {
+      const { stdout } = await runCli(`${words} --help`);
+      assert.doesNotMatch(stdout, /Fields for --json=/, words);
+    }
+  });
+
   it("does not repeat its summary", () => {
     const splitWords = (text: string) =>
       text

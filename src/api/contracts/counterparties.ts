@@ -49,7 +49,8 @@ export const listCounterparties = defineOperation({
   id: "counterparties.list",
   ...publicOperation,
   summary: "List counterparties",
-  description: "A query parameter filter_custom__<field> matches the exact value of a custom field.",
+  description:
+    "A query parameter filter_custom__<field> matches the exact value of a custom field. On a command line, send it with svc api.",
   path: "/api/v2.1/public/counter_parties/",
   request: {
     query: z.looseObject({

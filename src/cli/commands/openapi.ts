@@ -46,12 +46,7 @@ async function annotateDocument(document: object, folder: string, { host, signal
 async function findServer(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {
   const { chosenBy, router, contracts } = await resolveServiceSettings(surroundings);
   const url = service === "contracts" ? contracts : router;
-  return (
-    url && {
-      url: url.value,
-      description: chosenBy === "environment" ? "With the server of the environment" : `Of ${chosenBy}`,
-    }
-  );
+  return url && { url: url.value, description: `From ${chosenBy === "environment" ? "the environment" : chosenBy}` };
 }
 
 export const commands: readonly Command[] = [openapi];

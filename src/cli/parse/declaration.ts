@@ -43,10 +43,17 @@ export interface ListedCommand {
 }
 
 /** Command for help, completion and the manifest. A hand-written command can extend that of an operation. */
-export type DescribedCommand = CommandDeclaration & { readonly spec?: CommandSpec | undefined };
+export type DescribedCommand = CommandDeclaration &
+  Pick<WrittenDeclaration, "prints"> & { readonly spec?: CommandSpec | undefined };
 
-/** Returns the operation of a command, or of the command that it extends. Empty if there is none. */
-export const getUnderlyingOperation = (command: DescribedCommand): Partial<CommandSpec> => command.spec ?? command;
+/**
+ * Returns the operation of a command, or of the command that it extends. Empty if there is none. If the command prints
+ * no rows, it has no fields.
+ */
+export const getUnderlyingOperation = (command: DescribedCommand): Partial<CommandSpec> => ({
+  ...(command.spec ?? command),
+  ...(command.prints && { fields: [] }),
+});
 
 export interface InterpretedLine {
   readonly declaration: DeclaredCommand;

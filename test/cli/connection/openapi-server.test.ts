@@ -8,11 +8,11 @@ const parseServers = (stdout: string): unknown => JSON.parse(stdout).servers;
 describe("server in the document of svc openapi", () => {
   it("is the server of the environment, or an emulator with default settings", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    const description = "With the server of the environment";
+    const description = "From the environment";
     assert.deepEqual(parseServers((await svc("openapi router")).stdout), [{ url: emulator.routerUrl, description }]);
     const base = "https://api.example.com";
     assert.deepEqual(parseServers((await svc(`openapi contracts --base-url ${base}`)).stdout), [
-      { url: base, description: "Of --base-url" },
+      { url: base, description: "From --base-url" },
     ]);
     const { stdout } = await runCli("openapi contracts", { cwd: await createTestFolder(t) });
     assert.deepEqual(parseServers(stdout), [
