@@ -7,7 +7,6 @@ import { getTone, isolateText, pluralize, toWords } from "../format.ts";
 import { Action, Command, Copy } from "../parts/action.tsx";
 import { Empty, Facts, Head, Icon, Missing, Name, State, VirtualTime } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
-import { newestDeliveries } from "../state/deliveries.ts";
 import { buildHref, navigate, replaceTrace } from "../state/route.ts";
 import { canMove, findPossibleMoves, LifecyclePicture } from "./lifecycle-picture.tsx";
 import { describeMove, describeMoveResults, moveActions } from "./moves.ts";
@@ -46,7 +45,7 @@ export function ContractPage({ id }: { readonly id: string }) {
           ["Entity", contract.entity ? `${isolateText(contract.entity.name)} (${contract.entity.reference_id})` : "–"],
           ["Counterparties", contract.counterparties.map(({ name }) => isolateText(name)).join(", ") || "–"],
           contract.reviews.length > 0 && ["Reviews", <Reviews key="reviews" contract={contract} />],
-          ["Webhooks", <ContractDeliveries key="deliveries" id={contract.contract_id} />],
+          ["Webhooks", <ContractDeliveries key="deliveries" id={composite} />],
           [
             "E-mails",
             <a key="emails" href={buildHref("emails", composite)}>
@@ -110,15 +109,19 @@ const Reviews = ({ contract }: { readonly contract: Contract }) => (
 const maxShownDeliveries = 12;
 
 /** Lists the deliveries of a contract, newest first. */
-function ContractDeliveries({ id }: { readonly id: number }) {
-  const contractDeliveries = newestDeliveries.value.filter(({ contract_id }) => contract_id === id);
-  if (contractDeliveries.length === 0) return <>none</>;
+function ContractDeliveries({ id }: { readonly id: string }) {
+  const { value } = useLoaded(id, ["deliveries"], () =>
+    callOperation("deliveries.list", { query: { contract: id, limit: maxShownDeliveries } }),
+  );
+  const page = value.value;
+  if (!page) return <>Loading…</>;
+  if (page.total === 0) return <>none</>;
   return (
     <>
-      {pluralize(contractDeliveries.length, "delivery", "deliveries")}
-      {contractDeliveries.length > maxShownDeliveries && `, the newest ${maxShownDeliveries}:`}
+      {pluralize(page.total, "delivery", "deliveries")}
+      {page.total > maxShownDeliveries && `, the newest ${maxShownDeliveries}:`}
       <ul class="deliveries">
-        {contractDeliveries.slice(0, maxShownDeliveries).map((delivery) => (
+        {page.items.map((delivery) => (
           <li key={delivery.id}>
             <a href={buildHref("deliveries", delivery.id)}>
               Delivery {delivery.id}: {toWords(delivery.activity)}

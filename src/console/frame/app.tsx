@@ -18,7 +18,7 @@ import { Routing } from "../routing/routing.tsx";
 import { Snapshots } from "../snapshots/snapshots.tsx";
 import { type ActionOutcome, lastAction, type PerformedAction } from "../state/act.ts";
 import { readiness } from "../state/clock.ts";
-import { attentionCount, newestDeliveries } from "../state/deliveries.ts";
+import { attentionCount, formatDeliveryCount, newestDeliveries } from "../state/deliveries.ts";
 import { buildHref, route } from "../state/route.ts";
 import { Timeline } from "../timeline/timeline.tsx";
 import { TraceDrawer } from "../trace/trace-drawer.tsx";
@@ -89,7 +89,7 @@ function Navigation() {
       "timeline",
       hooks > 0 ? { count: hooks, words: pluralize(hooks, "failing webhook", "failing webhooks") } : undefined,
     ],
-    ["deliveries", failed > 0 ? { count: failed, words: `${failed} undelivered` } : undefined],
+    ["deliveries", failed > 0 ? { count: failed, words: formatDeliveryCount(`${failed} undelivered`) } : undefined],
   ]);
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {

@@ -59,7 +59,9 @@ export function FilteredRows<Row>({
           </a>
         ))}
       </fieldset>
-      {areRead && filteredRows.length === 0 && <Empty title={chosen.emptyText}>{chosen.otherwise}</Empty>}
+      {areRead && filteredRows.length === 0 && (
+        <Empty title={isWhole ? chosen.emptyText : "None of the newest rows"}>{isWhole && chosen.otherwise}</Empty>
+      )}
       <WindowedRows {...list} rows={filteredRows} />
     </>
   );

@@ -21,6 +21,9 @@ export const areDeliveriesRead = signal(false);
 /** Whether the emulator has older deliveries than those loaded. */
 export const hasOlderDeliveries = computed(() => (totalDeliveries.value ?? 0) > deliveries.value.size);
 
+/** Marks a count of deliveries as a minimum, if older ones were not loaded. */
+export const formatDeliveryCount = (count: string): string => (hasOlderDeliveries.value ? `at least ${count}` : count);
+
 export const newestDeliveries = computed(() => [...deliveries.value.values()].sort((a, b) => b.id - a.id));
 
 /** Waiting deliveries, the next one first. */

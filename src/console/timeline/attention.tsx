@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { hasSucceeded } from "../../api/webhook-health/attempts.ts";
+import { capitalize, hasSucceeded } from "../../api/webhook-health/attempts.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { filterStepsWithoutButtons, toResendOutcome as outcomeOf } from "../deliveries/explain.ts";
 import { pluralize } from "../format.ts";
@@ -10,6 +10,7 @@ import type { ActionOutcome } from "../state/act.ts";
 import {
   areDeliveriesRead,
   findDeliveriesTo,
+  formatDeliveryCount,
   hasOlderDeliveries,
   healthByWebhook,
   healthOfDeleted,
@@ -68,8 +69,8 @@ function AllClear({ only }: { readonly only: string | undefined }) {
       <div class="verdict none calm">
         <State tone="none">No webhook is failing</State>
         <p>
-          {pluralize(lost, "delivery", "deliveries")} to {pluralize(to.length, "deleted webhook", "deleted webhooks")}{" "}
-          did not arrive:{" "}
+          {capitalize(formatDeliveryCount(pluralize(lost, "delivery", "deliveries")))} to{" "}
+          {pluralize(to.length, "deleted webhook", "deleted webhooks")} did not arrive:{" "}
           <a
             href={buildPartHref("deliveries", {
               webhook: to.length === 1 ? String(to[0]![0]) : undefined,
@@ -85,7 +86,9 @@ function AllClear({ only }: { readonly only: string | undefined }) {
   return (
     <div class="verdict good calm">
       <State tone="good">
-        {plannedDeliveries.value.length === 0 ? "All deliveries arrived" : "No webhook is failing"}
+        {plannedDeliveries.value.length === 0 && !hasOlderDeliveries.value
+          ? "All deliveries arrived"
+          : "No webhook is failing"}
       </State>
     </div>
   );
@@ -116,7 +119,7 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
         <Steps steps={filterStepsWithoutButtons(health.steps)} />
         {missing.length > 1 && (
           <a href={buildPartHref("deliveries", { webhook: String(id), show: "undelivered" })}>
-            {pluralize(missing.length, "undelivered delivery", "undelivered deliveries")}
+            {formatDeliveryCount(pluralize(missing.length, "undelivered delivery", "undelivered deliveries"))}
           </a>
         )}
       </details>

@@ -6,7 +6,7 @@ import { toIsoSeconds } from "../../base/clock.ts";
 import { formatTime, isolateText, pluralize } from "../format.ts";
 import { Icon, Name, State, toneIcons } from "../parts/messages.tsx";
 import { nowSeconds } from "../state/clock.ts";
-import { areDeliveriesRead, healthByWebhook, type Webhook } from "../state/deliveries.ts";
+import { areDeliveriesRead, hasOlderDeliveries, healthByWebhook, type Webhook } from "../state/deliveries.ts";
 import { buildHref, buildPartHref, navigate, replaceTrace } from "../state/route.ts";
 import type { AttemptMark, Track } from "./tracks.ts";
 
@@ -87,8 +87,11 @@ export function TrackRow({
   );
 }
 
-const explainEmpty = (webhook: Webhook | undefined, happened: ActivityHistory | undefined): string =>
-  webhook ? explainNoDeliveries(webhook, happened, { formatTime, now: nowSeconds.value }) : "nothing was sent";
+function explainEmpty(webhook: Webhook | undefined, happened: ActivityHistory | undefined): string {
+  if (webhook === undefined) return "nothing was sent";
+  if (hasOlderDeliveries.value) return "none of the newest deliveries";
+  return explainNoDeliveries(webhook, happened, { formatTime, now: nowSeconds.value });
+}
 
 function WebhookState({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;

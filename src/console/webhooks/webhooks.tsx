@@ -8,7 +8,14 @@ import { Action, Command } from "../parts/action.tsx";
 import { bindValue, Empty, Facts, Head, Name, NotListedMessage, State, VirtualTime } from "../parts/messages.tsx";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import type { ActionOutcome } from "../state/act.ts";
-import { findDeliveriesTo, hasOlderDeliveries, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
+import {
+  findDeliveriesTo,
+  formatDeliveryCount,
+  hasOlderDeliveries,
+  healthByWebhook,
+  type Webhook,
+  webhooks,
+} from "../state/deliveries.ts";
 import { buildHref, buildPartHref } from "../state/route.ts";
 
 /** Lists all webhooks with their URLs, activities and status. */
@@ -102,8 +109,7 @@ const DeliveriesLink = ({ id, count }: { readonly id: number; readonly count: nu
     <>none</>
   ) : (
     <a href={buildPartHref("deliveries", { webhook: String(id) })}>
-      {hasOlderDeliveries.value && "at least "}
-      {pluralize(count, "delivery", "deliveries")}
+      {formatDeliveryCount(pluralize(count, "delivery", "deliveries"))}
     </a>
   );
 
