@@ -3,7 +3,7 @@ import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
 import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../emulator/compose/state/collections.ts";
 import { defaultSettings, type EmulatorSettings } from "../../emulator/domain/settings.ts";
-import { workspaces } from "../../emulator/domain/workspaces.ts";
+import { Workspace, workspaces } from "../../emulator/domain/workspaces.ts";
 import type { FaultInterceptor } from "../../emulator/faults/faults.ts";
 import { createWebhookSender } from "../../emulator/http/outgoing/webhook-sender.ts";
 import { openMemoryStore } from "../../emulator/store/memory-store.ts";
@@ -114,7 +114,7 @@ export async function createDeliveryFixture(
   };
 }
 
-const workspace = {
+const workspace = Workspace.parse({
   id: 1,
   cluster_id: "eu-1",
   name: "Workspace",
@@ -125,17 +125,7 @@ const workspace = {
   hmac_key: hmacKey,
   organization_types: [],
   jurisdictions: [],
-  industry: null,
-  use_case: null,
-  creator_tokens: [],
-  counterparty_tokens: [],
-  chat_a_teams: [],
-  chat_b_tenants: [],
-  plan: null,
-  is_suspended: false,
-  retry_schedule: null,
-  billed_at: null,
-};
+});
 
 /** Creates a webhook of workspace 1 without activities. */
 export const createWebhookRow = (id: number, url: string): Webhook => ({

@@ -9,7 +9,7 @@ import {
   templates,
   type User,
   users,
-  type Workspace,
+  Workspace,
   workflows,
   workspaces,
 } from "../../domain/workspaces.ts";
@@ -35,7 +35,7 @@ export async function addWorkspace(
   const id = await createUnusedId(tx, workspaces, "workspace");
   const userId = await createPersonId(tx);
   const roleId = await createUnusedId(tx, roles, "role");
-  const workspace: Workspace = {
+  const workspace = Workspace.parse({
     id,
     cluster_id: cluster.id,
     name,
@@ -44,19 +44,10 @@ export async function addWorkspace(
     client_id: ids.uuid(),
     client_secret: ids.token(24),
     acting_user_id: userId,
-    permissions: ["developer_settings"],
     hmac_key: ids.bytes(64).toString("base64"),
-    retry_schedule: null,
     organization_types: standardSet.organization_types,
     jurisdictions: standardSet.jurisdictions,
-    creator_tokens: [],
-    counterparty_tokens: [],
-    chat_a_teams: [],
-    chat_b_tenants: [],
-    plan: null,
-    is_suspended: false,
-    billed_at: null,
-  };
+  });
   tx.put(workspaces, workspace);
   tx.put(users, { ...owner, id: userId, workspace_id: id, is_active: true, roles: [roleId] });
   tx.put(roles, { id: roleId, workspace_id: id, name: "Admin" });
