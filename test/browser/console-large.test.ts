@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
+import { listViolations } from "./barriers.ts";
 import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
 const begin = Date.parse("2031-01-02T03:04:05Z");
-const iso = (seconds: number) => new Date(begin - seconds * 1_000).toISOString();
 
-/** Replaces the deliveries of the webhook with `count` deliveries at intervals of one second, the newest of `total`. */
-async function serveDeliveries(page: Tab, count: number, total = count): Promise<void> {
+/** Replaces the deliveries of the webhook with `count` deliveries at equal intervals, the newest of `total`. */
+async function serveDeliveries(page: Tab, count: number, total = count, intervalSeconds = 1): Promise<void> {
+  const iso = (before: number) => new Date(begin - before * intervalSeconds * 1_000).toISOString();
   const items = Array.from({ length: count }, (_, before) => ({
     id: count - before,
     webhook_id: 1,
@@ -81,6 +82,15 @@ describe("console with large data sets", { skip }, () => {
     await page.getByRole("toolbar").waitFor();
     assert.equal(await page.getByText("All deliveries arrived").count(), 0);
     assert.deepEqual(page.complaints, []);
+  });
+
+  it("names a mark of many attempts by its text", async (t) => {
+    const { emulator } = await startFailingWebhookStory(t);
+    const page = await tab(t);
+    await serveDeliveries(page, 300, 300, 0);
+    await openConsole(page, emulator, "#/timeline");
+    await page.getByText("99+").waitFor();
+    assert.deepEqual(await listViolations(page, ["label-content-name-mismatch"]), []);
   });
 
   it("renders only the visible rows of 10,000 attempts", async (t) => {
