@@ -10,18 +10,25 @@ const maxBlockItems = 512;
 /** A few hundred items of a sorted list, with the values that order them. Never empty. */
 interface Block<Item extends OrderedItem> {
   readonly values: IndexValue[];
-  readonly items: Item[];
+  readonly items: (Item | undefined)[];
+  /** Position of the first item. Queues remove their first items, and moving all others would take longer. */
+  first: number;
 }
+
+const getLength = ({ items, first }: Block<OrderedItem>): number => items.length - first;
 
 /** Reports whether an item of a block comes before (value, ordinal). */
 function isBefore({ values, items }: Block<OrderedItem>, at: number, value: IndexValue, ordinal: number): boolean {
   const ownValue = values[at]!;
-  return ownValue === value ? items[at]!.ordinal < ordinal : ownValue < value;
+  // Numbers and strings have separate branches with the same code, because a comparison of both types is slower.
+  if (typeof ownValue === "number")
+    return ownValue === value ? items[at]!.ordinal < ordinal : ownValue < (value as number);
+  return ownValue === value ? items[at]!.ordinal < ordinal : ownValue < (value as string);
 }
 
 /** Finds the position of (value, ordinal) in a block. Every write searches, and a callback would be a new function. */
 function findPosition(block: Block<OrderedItem>, value: IndexValue, ordinal: number): number {
-  let low = 0;
+  let low = block.first;
   let high = block.items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -29,6 +36,43 @@ function findPosition(block: Block<OrderedItem>, value: IndexValue, ordinal: num
     else high = middle;
   }
   return low;
+}
+
+/** Removes the item at a position. Moves the items before it or after it, whichever are fewer. */
+function removeAt(block: Block<OrderedItem>, position: number): void {
+  const { values, items, first } = block;
+  if (position - first > items.length - position) {
+    values.splice(position, 1);
+    items.splice(position, 1);
+    return;
+  }
+  for (let at = position; at > first; at -= 1) {
+    values[at] = values[at - 1]!;
+    items[at] = items[at - 1];
+  }
+  items[first] = undefined;
+  block.first += 1;
+}
+
+/** Removes the empty positions at the front. */
+function compact(block: Block<OrderedItem>): void {
+  block.values.splice(0, block.first);
+  block.items.splice(0, block.first);
+  block.first = 0;
+}
+
+/**
+ * Splits a block in half. If a growing value ends at the position, splits the block there, so that the items of this
+ * value stay at an end. Returns the second half.
+ */
+function splitBlock<Item extends OrderedItem>(
+  { values, items }: Block<Item>,
+  position: number,
+  value: IndexValue,
+): Block<Item> {
+  const endsHere = values[position - 1] === value && values[position] !== value;
+  const at = endsHere ? position : items.length >>> 1;
+  return { values: values.splice(at), items: items.splice(at), first: 0 };
 }
 
 /**
@@ -52,21 +96,34 @@ export class SortedList<Item extends OrderedItem> {
     const last = this.#blocks.at(-1);
     // Ascending values are the usual case and need no search.
     const isLast = last === undefined || isBefore(last, last.items.length - 1, value, ordinal);
-    if (last === undefined || (isLast && last.items.length >= maxBlockItems)) {
+    const index = isLast ? this.#blocks.length - 1 : this.#findBlock(value, ordinal);
+    let block = this.#blocks[index];
+    let position = isLast ? (block?.items.length ?? 0) : findPosition(block!, value, ordinal);
+    this.#invalidateStarts(index);
+    const isFull = block === undefined || block.items.length >= maxBlockItems;
+    if (block === undefined || (isFull && position === block.items.length)) {
       // A new block follows the full block, because halves would stay half full.
-      this.#blocks.push({ values: [value], items: [item] });
+      this.#blocks.splice(index + 1, 0, { values: [value], items: [item], first: 0 });
       return;
     }
-    const index = isLast ? this.#blocks.length - 1 : this.#findBlock(value, ordinal);
-    const block = this.#blocks[index]!;
-    const position = isLast ? block.items.length : findPosition(block, value, ordinal);
-    block.values.splice(position, 0, value);
-    block.items.splice(position, 0, item);
-    if (block.items.length > maxBlockItems) {
-      const half = maxBlockItems / 2;
-      this.#blocks.splice(index + 1, 0, { values: block.values.splice(half), items: block.items.splice(half) });
+    if (isFull && block.first > 0) {
+      position -= block.first;
+      compact(block);
+    } else if (isFull) {
+      const secondHalf = splitBlock(block, position, value);
+      this.#blocks.splice(index + 1, 0, secondHalf);
+      if (position > block.items.length) {
+        position -= block.items.length;
+        block = secondHalf;
+      }
     }
-    this.#invalidateStarts(index);
+    if (position === block.items.length) {
+      block.values.push(value);
+      block.items.push(item);
+    } else {
+      block.values.splice(position, 0, value);
+      block.items.splice(position, 0, item);
+    }
   }
 
   /** Removes an item. Returns false if there is no such item. */
@@ -78,9 +135,8 @@ export class SortedList<Item extends OrderedItem> {
     if (block.items[position]?.ordinal !== ordinal || block.values[position] !== value) return false;
     this.#length -= 1;
     this.#invalidateStarts(index);
-    block.values.splice(position, 1);
-    block.items.splice(position, 1);
-    if (block.items.length === 0) this.#blocks.splice(index, 1);
+    if (getLength(block) === 1) this.#blocks.splice(index, 1);
+    else removeAt(block, position);
     return true;
   }
 
@@ -89,7 +145,7 @@ export class SortedList<Item extends OrderedItem> {
     const ordinal = includesEqual ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     const index = this.#findBlock(value, ordinal);
     const block = this.#blocks[index];
-    return block === undefined ? 0 : this.#getStart(index) + findPosition(block, value, ordinal);
+    return block === undefined ? 0 : this.#getStart(index) + findPosition(block, value, ordinal) - block.first;
   }
 
   /** Returns the items at positions `start` (inclusive) to `end` (exclusive), in order. */
@@ -100,16 +156,18 @@ export class SortedList<Item extends OrderedItem> {
     if (remaining <= 0) return items;
     let index = from === 0 ? 0 : this.#findBlockAt(from);
     for (let skipped = from - this.#getStart(index); remaining > 0; skipped = 0, index += 1) {
-      const part = this.#blocks[index]!.items.slice(skipped, skipped + remaining);
-      remaining -= part.length;
-      for (const item of part) items.push(item);
+      const block = this.#blocks[index]!;
+      const blockStart = block.first + skipped;
+      const blockEnd = Math.min(block.items.length, blockStart + remaining);
+      remaining -= blockEnd - blockStart;
+      for (let i = blockStart; i < blockEnd; i += 1) items.push(block.items[i]!);
     }
     return items;
   }
 
   #getStart(blockIndex: number): number {
     for (let index = this.#starts.length; index <= blockIndex; index += 1) {
-      this.#starts.push(this.#starts[index - 1]! + this.#blocks[index - 1]!.items.length);
+      this.#starts.push(this.#starts[index - 1]! + getLength(this.#blocks[index - 1]!));
     }
     return this.#starts[blockIndex]!;
   }
@@ -125,7 +183,7 @@ export class SortedList<Item extends OrderedItem> {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const block = this.#blocks[middle]!;
-      if (isBefore(block, 0, value, ordinal + 1)) low = middle + 1;
+      if (isBefore(block, block.first, value, ordinal + 1)) low = middle + 1;
       else high = middle;
     }
     return Math.max(0, low - 1);
