@@ -350,7 +350,7 @@ describe("webhook attempt diagnosis", () => {
         (status) => diagnoseFailedAttempt(attempt({ status }), specifiedRetrySchedule).meaning,
       ),
       [
-        "Last attempt: the receiver rejected the signature or a header.",
+        "Last attempt: the receiver responded 401.",
         "Last attempt: 404 Not Found.",
         "Last attempt: 405 Method Not Allowed.",
         "Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed (5, 10, 20, 40, 80 and 160 minutes).",
@@ -367,15 +367,21 @@ describe("webhook attempt diagnosis", () => {
       { meaning: "Last attempt: connection refused.", steps: [{ kind: "fix", words: "Start the receiver." }] },
     ));
 
+  it("suggests only what the response calls for", () =>
+    assert.deepEqual(
+      [429, 302].map((status) => diagnoseFailedAttempt(attempt({ status })).steps.map(({ words }) => words)),
+      [
+        ["Raise the rate limit of the receiver."],
+        ["Create a webhook for the address of the redirect, and delete this one."],
+      ],
+    ));
+
   it("suggests a signature check for a 401 unless a fault caused the response", () => {
     const commands = (change: Partial<Attempt>) =>
       diagnoseFailedAttempt(attempt(change)).steps.map(({ command }) => command);
     assert.deepEqual(
       [commands({ status: 401 }), commands({ status: 401, fault: { effect: "wrong_key", by: null } })],
-      [
-        ["svc webhooks explain body.json --headers headers.txt", "svc webhooks verify body.json --headers headers.txt"],
-        [],
-      ],
+      [["svc webhooks explain body.json --headers headers.txt", "svc emulator workspaces --json=id,name,hmac_key"], []],
     );
     assert.equal(
       describeAttemptOutcome(attempt({ status: 401, fault: { effect: "tamper", by: null } })),

@@ -39,18 +39,21 @@ export function diagnoseFailedAttempt(
   return { meaning: defaultText, steps: [fix("Fix the receiver.")], ...specific };
 }
 
-const rejectedByReceiver: Cause = {
-  meaning: "Last attempt: the receiver rejected the signature or a header.",
+/** The receiver may reject more than signatures, so the meaning claims no reason. */
+const rejectedByReceiver: Partial<Cause> = {
   steps: [
     fix(
-      "Save the body and the headers of a rejected request, and diagnose the signature",
+      "If it checks signatures, save the body and the headers of a rejected request, and diagnose the signature",
       "svc webhooks explain body.json --headers headers.txt",
     ),
-    fix("Check them with the key of the workspace", "svc webhooks verify body.json --headers headers.txt"),
+    fix(
+      "If the signature matches, give the receiver the key of its workspace",
+      "svc emulator workspaces --json=id,name,hmac_key",
+    ),
   ],
 };
 
-const statuses = new Map<number, Cause>([
+const statuses = new Map<number, Partial<Cause>>([
   [401, rejectedByReceiver],
   [403, rejectedByReceiver],
   [
@@ -71,7 +74,7 @@ const explainTooManyRequests = (schedule: RetrySchedule | undefined): Cause => (
   meaning: `Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed${
     schedule === undefined ? "" : ` (${describeRetrySchedule(schedule)})`
   }.`,
-  steps: [fix("Accept more concurrent requests in the receiver.")],
+  steps: [fix("Raise the rate limit of the receiver.")],
 });
 
 function explainStatus(status: number, schedule: RetrySchedule | undefined): Partial<Cause> | undefined {
@@ -80,7 +83,7 @@ function explainStatus(status: number, schedule: RetrySchedule | undefined): Par
   if (status >= 300 && status < 400)
     return {
       meaning: `Last attempt: the receiver responded ${status}. Redirects are not followed.`,
-      steps: [fix("Create a webhook for the address of the redirect.")],
+      steps: [fix("Create a webhook for the address of the redirect, and delete this one.")],
     };
   return status >= 500 ? { steps: [fix("Fix the receiver: its log shows the error.")] } : undefined;
 }
