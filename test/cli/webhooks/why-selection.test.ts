@@ -77,6 +77,17 @@ describe("webhooks that svc webhooks why selects", () => {
     assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.stdout)], [1, true]);
   });
 
+  it("diagnoses the last deleted webhook if no other is left", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    await svc(create("Gone", deadUrl));
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    await svc("webhooks delete 1 --yes");
+    const result = await svc("webhooks why");
+    assert.deepEqual([result.exit, result.stdout], [1, (await svc("webhooks why 1")).stdout]);
+    assert.match(result.stdout, /^The webhook was deleted\. /m);
+  });
+
   it("accepts a webhook title in any case", async (t) => {
     const { svc } = await startCliEmulator(t);
     await svc(create("Node", deadUrl));

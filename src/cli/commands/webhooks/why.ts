@@ -90,6 +90,9 @@ async function selectWebhooks(
   const all: readonly Webhook[] = await client.call(listControlWebhooks);
   if (argument === undefined) {
     if (all.length > 0) return readHealth(all, client, output);
+    const [last] = (await client.call(listDeliveries, { query: { limit: 1 } })).items;
+    const lastReading = last && (await readDeletedWebhook(last.webhook_id, client));
+    if (lastReading) return [lastReading];
     throw new CommandFailedError("not-found", "no_webhook", "No webhooks found.", { next: ["webhooks", "listen"] });
   }
   const namedWebhooks = findNamedWebhooks(argument, all);
