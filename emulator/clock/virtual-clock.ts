@@ -187,19 +187,15 @@ export class VirtualClock implements Clock {
     this.#latest = state.manual_now;
     const write = this.#store.transaction("clock", (tx) => tx.put(clockState, state), cause);
     const lastWrite = write.catch(async () => {
-      // A later change stays unless it is rolled back too, and so does another state.
-      if (this.#lastWrite === lastWrite) await this.#restoreStoredState();
+      // The store has rolled the change back.
+      const storedState = await this.#store.read((view) => view.get(clockState, "clock"));
+      // A later change stays unless it is rolled back, too, and so does another state.
+      if (storedState === undefined || this.#lastWrite !== lastWrite) return;
+      this.#state = this.createStateAt(computeVirtualTime(storedState, this.#wallNow()), storedState);
+      this.#latest = this.#state.manual_now;
     });
     this.#lastWrite = lastWrite;
     return lastWrite.then(() => write);
-  }
-
-  /** The store has rolled back the change that it could not write. */
-  async #restoreStoredState(): Promise<void> {
-    const storedState = await this.#store.read((view) => view.get(clockState, "clock"));
-    if (!storedState) return;
-    this.#state = this.createStateAt(computeVirtualTime(storedState, this.#wallNow()), storedState);
-    this.#latest = this.#state.manual_now;
   }
 }
 
