@@ -361,32 +361,27 @@ describe("webhook attempt diagnosis", () => {
       ],
     ));
 
-  it("suggests starting the receiver after a refused connection", () =>
-    assert.deepEqual(
-      diagnoseFailedAttempt(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })),
-      { meaning: "Last attempt: connection refused.", steps: [{ kind: "fix", words: "Start the receiver." }] },
-    ));
+  it("suggests starting the receiver after a refused connection", () => {
+    const error = { code: "connection_refused", message: "Refused." };
+    const steps = [{ kind: "fix", words: "Start the receiver." }];
+    const cause = diagnoseFailedAttempt(attempt({ status: null, error }));
+    assert.deepEqual(cause, { meaning: "Last attempt: connection refused.", steps });
+  });
 
-  it("suggests only what the response calls for", () =>
-    assert.deepEqual(
-      [429, 302].map((status) => diagnoseFailedAttempt(attempt({ status })).steps.map(({ words }) => words)),
-      [
-        ["Raise the rate limit of the receiver."],
-        ["Create a webhook for the address of the redirect, and delete this one."],
-      ],
-    ));
+  it("suggests only what the response calls for", () => {
+    const suggest = (status: number) => diagnoseFailedAttempt(attempt({ status })).steps[0]?.words;
+    assert.equal(suggest(429), "Raise the rate limit of the receiver.");
+    assert.equal(suggest(302), "Create a webhook for the address of the redirect, and delete this one.");
+  });
 
   it("suggests a signature check for a 401 unless a fault caused the response", () => {
-    const commands = (change: Partial<Attempt>) =>
-      diagnoseFailedAttempt(attempt(change)).steps.map(({ command }) => command);
+    const list = (change: object) => diagnoseFailedAttempt(attempt(change)).steps.map(({ command }) => command);
     assert.deepEqual(
-      [commands({ status: 401 }), commands({ status: 401, fault: { effect: "wrong_key", by: null } })],
+      [list({ status: 401 }), list({ status: 401, fault: { effect: "wrong_key", by: null } })],
       [["svc webhooks explain body.json --headers headers.txt", "svc emulator workspaces --json=id,name,hmac_key"], []],
     );
-    assert.equal(
-      describeAttemptOutcome(attempt({ status: 401, fault: { effect: "tamper", by: null } })),
-      "The receiver responded 401; a scripted fault changed the body after signing (tamper).",
-    );
+    const outcome = describeAttemptOutcome(attempt({ status: 401, fault: { effect: "tamper", by: null } }));
+    assert.equal(outcome, "The receiver responded 401; a scripted fault changed the body after signing (tamper).");
   });
 
   it("counts scheduled attempts and resends separately", () => {
