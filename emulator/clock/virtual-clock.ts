@@ -35,6 +35,10 @@ interface ClockOptions extends ClockSettings {
   readonly changedAt?: number | undefined;
 }
 
+interface PendingChange {
+  previous: { readonly state: ClockState; readonly latest: number };
+}
+
 /**
  * Virtual time. It never goes backwards while the emulator runs: only a rewind sets it back, and a change that the disk
  * rejects is rolled back with its transaction. A start continues from the stored time at the earliest.
@@ -53,6 +57,7 @@ export class VirtualClock implements Clock {
   #movedBy: Cause | undefined;
   #latest: number;
   #lastWrite: Promise<unknown> = Promise.resolve();
+  readonly #pendingChanges: PendingChange[] = [];
 
   private constructor(store: Store, wallNow: () => number, state: ClockState) {
     this.#store = store;
@@ -100,11 +105,11 @@ export class VirtualClock implements Clock {
    * Changes mode and speed; time continues from its present value. Resolves when the change is durable. Settings that
    * change nothing write nothing, so that they are no step of the history (DECISIONS.md, E15).
    */
-  async set({ mode, speed }: ClockSettings, cause?: Cause): Promise<void> {
-    const isInEffect = () => (mode ?? this.mode) === this.mode && (speed ?? this.speed) === this.speed;
+  async set(settings: ClockSettings, cause?: Cause): Promise<void> {
+    const { mode = this.mode, speed = this.speed } = settings;
     // A change that is being written can still be rolled back.
-    if (isInEffect()) await this.#lastWrite;
-    if (!isInEffect()) await this.#set({ mode: mode ?? this.mode, speed: speed ?? this.speed }, cause);
+    if (mode === this.mode && speed === this.speed && this.#pendingChanges.length === 0) return;
+    await this.#set({ mode, speed }, cause);
   }
 
   async #set({ mode, speed }: Pick<ClockState, "mode" | "speed">, cause?: Cause): Promise<void> {
@@ -161,6 +166,7 @@ export class VirtualClock implements Clock {
     this.#latest = state.manual_now;
     this.#movedBy = undefined;
     this.#lastWrite = Promise.resolve();
+    this.#pendingChanges.length = 0;
     this.#notifyJump(from, this.now());
     this.#changes.emit();
   }
@@ -183,19 +189,36 @@ export class VirtualClock implements Clock {
   }
 
   #write(state: ClockState, cause?: Cause): Promise<void> {
+    const change: PendingChange = { previous: { state: this.#state, latest: this.#latest } };
+    this.#pendingChanges.push(change);
     this.#state = state;
     this.#latest = state.manual_now;
-    const write = this.#store.transaction("clock", (tx) => tx.put(clockState, state), cause);
-    const lastWrite = write.catch(async () => {
-      // The store has rolled the change back.
-      const storedState = await this.#store.read((view) => view.get(clockState, "clock"));
-      // A later change stays unless it is rolled back, too, and so does another state.
-      if (storedState === undefined || this.#lastWrite !== lastWrite) return;
-      this.#state = this.createStateAt(computeVirtualTime(storedState, this.#wallNow()), storedState);
-      this.#latest = this.#state.manual_now;
-    });
-    this.#lastWrite = lastWrite;
-    return lastWrite.then(() => write);
+    const write = this.#store
+      .transaction("clock", (tx) => tx.put(clockState, state), cause)
+      .then(
+        () => void this.#pendingChanges.splice(0, this.#pendingChanges.indexOf(change) + 1),
+        (error) => {
+          this.#undoWrite(change);
+          throw error;
+        },
+      );
+    this.#lastWrite = write.catch(() => {});
+    return write;
+  }
+
+  /** Later changes stay unless they are rolled back too. */
+  #undoWrite(change: PendingChange): void {
+    const index = this.#pendingChanges.indexOf(change);
+    // Another state has replaced the state of this change.
+    if (index === -1) return;
+    this.#pendingChanges.splice(index, 1);
+    const nextChange = this.#pendingChanges[index];
+    if (nextChange) {
+      nextChange.previous = change.previous;
+      return;
+    }
+    this.#state = change.previous.state;
+    this.#latest = change.previous.latest;
   }
 }
 
