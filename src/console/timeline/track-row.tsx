@@ -113,9 +113,9 @@ function WebhookState({ webhook }: { readonly webhook: Webhook }) {
 function MarkButton(props: { readonly mark: AttemptMark; readonly isStop: boolean; readonly onPress: () => void }) {
   const { mark } = props;
   const { more, name, kind, tone, x, slot, delivery } = mark;
-  const shownCount = more !== undefined && more > 99 ? "99+" : `+${more}`;
+  const count = more === undefined ? undefined : more > 99 ? "99+" : `+${more}`;
   // The visible text is part of the name, so that it can be spoken (WCAG 2.5.3).
-  const label = more === undefined ? `Delivery ${delivery}: ${name}` : `${shownCount}, ${name}`;
+  const label = count === undefined ? `Delivery ${delivery}: ${name}` : `${count}, ${name}`;
   return (
     <button
       type="button"
@@ -133,7 +133,7 @@ function MarkButton(props: { readonly mark: AttemptMark; readonly isStop: boolea
         );
       }}
     >
-      {more === undefined ? <Icon name={toneIcons.get(tone)!} /> : shownCount}
+      {count ?? <Icon name={toneIcons.get(tone)!} />}
     </button>
   );
 }
