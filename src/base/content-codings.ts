@@ -29,9 +29,9 @@ export const parseContentCodings = (field: string): readonly string[] =>
  * Decodes a body, or the beginning of one, that has one coding. Returns undefined if the coding is unknown, the body is
  * damaged, or the decoded body is larger than the maximum.
  */
-export function decodeContent(bytes: Buffer, encoding: string, maxOutputLength: number): Buffer | undefined {
-  const [coding = "", ...others] = parseContentCodings(encoding);
-  if (contentDecoders[coding] === undefined || others.length > 0) return undefined;
+export function decodeContent(bytes: Buffer, codings: readonly string[], maxOutputLength: number): Buffer | undefined {
+  const [coding = ""] = codings;
+  if (contentDecoders[coding] === undefined || codings.length > 1) return undefined;
   try {
     // With a flush at the end, a truncated body is decoded as far as it goes.
     return coding === "br"
@@ -49,10 +49,11 @@ const maxDecodedBytes = 1024 * 1024;
  * Decodes a response body to show it. Returns a note if it cannot be decoded. Text is returned as it is, because
  * servers that pass a response on can keep its header.
  */
-export function decodeForDisplay(bytes: Buffer, encoding = ""): Buffer {
+export function decodeForDisplay(bytes: Buffer, encoding: string | undefined): Buffer {
+  if (encoding === undefined) return bytes;
   const codings = parseContentCodings(encoding);
   if (codings.length === 0) return bytes;
-  const decoded = decodeContent(bytes, encoding, maxDecodedBytes);
+  const decoded = decodeContent(bytes, codings, maxDecodedBytes);
   if (decoded !== undefined && decoded.length > 0) return decoded;
   return isUtf8(bytes) ? bytes : Buffer.from(`(compressed: ${codings.join(", ").slice(0, 100)})`);
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { isSecretName } from "../api/secrets.ts";
-import { decodeContent } from "../base/content-codings.ts";
+import { decodeContent, parseContentCodings } from "../base/content-codings.ts";
 import { tryParseJson } from "../base/object.ts";
 import { decodeUrlPart } from "../base/urls.ts";
 import { isSignatureHeader } from "../schemes/webhook-schemes.ts";
@@ -50,8 +50,8 @@ export class ExchangeSanitizer {
 
   #sanitizeMessage(side: "request" | "response", message: HttpMessage, location: FieldLocation): HttpMessage {
     this.#standIns.place = `${side} body`;
-    const encoding = getHeader(message, "content-encoding") ?? "";
-    const decoded = decodeContent(message.body, encoding, maxDecodedBytes) ?? message.body;
+    const codings = parseContentCodings(getHeader(message, "content-encoding") ?? "");
+    const decoded = decodeContent(message.body, codings, maxDecodedBytes) ?? message.body;
     const body = this.#sanitizeBody(decoded, getHeader(message, "content-type") ?? "", location);
     const headers = message.headers.flatMap(([name, value]): [string, string][] => {
       const lower = name.toLowerCase();
