@@ -174,6 +174,14 @@ describe("live updates of the console", { skip }, () => {
     await page.getByText("The emulator responded with status 500.").waitFor();
   });
 
+  it("says why the deliveries of a contract cannot be shown", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await page.route(/_emulator\/deliveries\?.*contract=/, (route) => route.fulfill({ status: 500, body: "{}" }));
+    await openConsole(page, emulator, "#/contracts/T-1");
+    await page.getByText("The emulator responded with status 500.").waitFor({ timeout: 10_000 });
+  });
+
   it("disables all buttons while the emulator does not respond", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

@@ -5,7 +5,7 @@ import type { OperationResult } from "../api/operations.ts";
 import { toStatusLabel } from "../deliveries/explain.ts";
 import { getTone, isolateText, pluralize, toWords } from "../format.ts";
 import { Action, Command, Copy } from "../parts/action.tsx";
-import { Empty, Facts, Head, Icon, Missing, Name, State, VirtualTime } from "../parts/messages.tsx";
+import { Empty, Facts, Head, Icon, Missing, Name, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildHref, navigate, replaceTrace } from "../state/route.ts";
 import { canMove, findPossibleMoves, LifecyclePicture } from "./lifecycle-picture.tsx";
@@ -110,9 +110,10 @@ const maxShownDeliveries = 12;
 
 /** Lists the deliveries of a contract, newest first. */
 function ContractDeliveries({ id }: { readonly id: string }) {
-  const { value } = useLoaded(id, ["deliveries"], () =>
+  const { value, problem } = useLoaded(id, ["deliveries"], () =>
     callOperation("deliveries.list", { query: { contract: id, limit: maxShownDeliveries } }),
   );
+  if (problem.value) return <ProblemMessage problem={problem.value} />;
   const page = value.value;
   if (!page) return <>Loading…</>;
   if (page.total === 0) return <>none</>;
