@@ -4,6 +4,7 @@ import { EmulatorBugError, StacklessError } from "../../src/base/errors.ts";
 import { describeFsError, formatFsError, isFsError } from "../../src/files/disk.ts";
 import { FileWriteError, StateReplacedError, StoreChangedError, StoreFailedError } from "../store/port.ts";
 import type { BoundOperation } from "./bind.ts";
+import { parseFields } from "./bodies/fields.ts";
 import { type DecodedBody, UnreadableBodyError } from "./bodies/json.ts";
 import {
   BodyAbortedError,
@@ -59,9 +60,11 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
       }
     } else {
       const { search } = exchange.parsedTarget;
-      const problems = steps.validate({ params, search, headers: exchange.headers, decoded: decodedBody }, input);
+      const query = search === "" ? emptyFields : parseFields(search);
+      const parts = { params, query, headers: exchange.headers, decoded: decodedBody };
+      const problems = steps.validate(parts, input);
       if (problems.length > 0) throw new InvalidInputError(problems);
-      steps.relaxedChecks({ params, search, decoded: decodedBody }, reportFinding);
+      steps.relaxedChecks(parts, reportFinding);
     }
   }
   // The text can be released while the handler waits.

@@ -3,7 +3,6 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { type Expectation, getExpectation } from "../../../src/api/shapes.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { findNearest } from "../../../src/base/text.ts";
-import { parseFields } from "../bodies/fields.ts";
 import type { DecodedBody } from "../bodies/json.ts";
 import type { FindingReporter } from "../handler.ts";
 import {
@@ -65,7 +64,7 @@ function coerceOtherType(kind: string, value: unknown): unknown {
 
 /** Reports parts of a valid request that the real service may reject (DECISIONS.md, E1). */
 export type RelaxedChecks = (
-  parts: { readonly params: unknown; readonly search: string; readonly decoded: DecodedBody | undefined },
+  parts: { readonly params: unknown; readonly query: unknown; readonly decoded: DecodedBody | undefined },
   reportFinding: FindingReporter,
 ) => void;
 
@@ -82,15 +81,15 @@ export function createRelaxedChecks({ request, service }: Operation): RelaxedChe
   // Clients and providers may add parameters to the queries of OAuth, which the router serves.
   const checkQuery = query && service.dialect === "platform" ? createValueCheck(query) : undefined;
   const checkBody = body?.kind === "json" && !isControl ? createValueCheck(body.schema) : undefined;
-  return ({ params: sentParams, search, decoded }, reportFinding) => {
+  return (parts, reportFinding) => {
     let remaining = maxFindings;
     const reportLimited: FindingReporter = (code, detail) => {
       remaining -= 1;
       if (remaining >= 0) reportFinding(code, detail);
     };
-    checkParams?.(sentParams, "", reportLimited);
-    if (search !== "") checkQuery?.(parseFields(search), "", reportLimited);
-    if (decoded) checkBody?.(decoded.value, "", reportLimited);
+    checkParams?.(parts.params, "", reportLimited);
+    checkQuery?.(parts.query, "", reportLimited);
+    if (parts.decoded) checkBody?.(parts.decoded.value, "", reportLimited);
   };
 }
 

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { getLastValue, parseFields, type RequestFields } from "../bodies/fields.ts";
+import { getLastValue, type RequestFields } from "../bodies/fields.ts";
 import type { DecodedBody } from "../bodies/json.ts";
 import { coerceLax, type StringCoercer, stringCoercers } from "./lax-coercion.ts";
 import {
@@ -29,8 +29,7 @@ export interface HandlerInput {
 
 interface RequestParts {
   readonly params: RequestFields;
-  /** Query without the question mark. */
-  readonly search: string;
+  readonly query: RequestFields;
   readonly headers: RequestFields;
   readonly decoded: DecodedBody | undefined;
 }
@@ -49,7 +48,7 @@ export const hasInputSchema = ({ request: { params, query, headers, body } }: Op
 export function createValidator({ request, service }: Operation): RequestValidator {
   const checks: PartCheck[] = [];
   if (request.params) checks.push(createParamsCheck(request.params));
-  if (request.query) checks.push(createFieldsCheck("query", request.query, ({ search }) => parseFields(search)));
+  if (request.query) checks.push(createFieldsCheck("query", request.query, ({ query }) => query));
   if (request.headers) checks.push(createFieldsCheck("header", request.headers, ({ headers }) => headers));
   const { body } = request;
   if (body && "schema" in body) checks.push(createBodyCheck(body.schema, service));
