@@ -64,10 +64,20 @@ export const duration = (like: string) =>
     .refine((text) => (parseDuration(text) ?? 0) > 0, `must be a duration (${like.replace(" or ", ", ")})`)
     .meta({ pattern: durationPattern });
 
+function isRetryDelay(text: string): boolean {
+  const ms = parseDuration(text) ?? 0;
+  return ms > 0 && ms <= maxRetryDelayMs;
+}
+
 /** The delays before the retries of a webhook. An empty list means no retries. */
 export const retrySchedule = z
   .array(
-    duration("5m or PT5M").refine((text) => (parseDuration(text) ?? 0) <= maxRetryDelayMs, "must be at most 365 days"),
+    z
+      .string()
+      .refine(isRetryDelay, {
+        error: ({ input }) => `must be a duration of at most 365 days (5m, PT5M), got ${JSON.stringify(input)}`,
+      })
+      .meta({ pattern: durationPattern }),
   )
   .max(100)
   .readonly();

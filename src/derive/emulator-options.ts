@@ -146,6 +146,7 @@ export const emulatorOptions = {
   },
   retrySchedule: {
     default: specifiedRetrySchedule,
+    text: "list",
     flags: [
       textFlag("Webhooks", "retry-schedule", "DURATION,…", "Delays before the retries of a webhook", {
         default: specifiedRetrySchedule.join(","),

@@ -87,7 +87,7 @@ describe("svc emulator start", () => {
   });
 
   for (const [argv, message] of [
-    ["--strict=bodeis", /--strict: unknown "bodeis". Did you mean bodies\?/],
+    ["--strict=bodeis", /--strict: unknown strict check "bodeis". Did you mean bodies\?/],
     ["--seed none.json", /--seed: cannot read none.json/],
     ["--clock fast", /--clock must be auto, manual or real, got "fast"/],
     ["--clock-start soon", /--clock-start must be a time/],

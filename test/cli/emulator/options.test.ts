@@ -47,13 +47,13 @@ describe("svc emulator exec", () => {
       "a retry schedule",
       {},
       "--retry-schedule 1m,soon",
-      '--retry-schedule must be a duration (30s, PT2H35M), got "soon"',
+      '--retry-schedule must be a duration of at most 365 days (5m, PT5M), got "soon"',
     ],
     [
       "a delay of the retry schedule",
       {},
       "--retry-schedule 1m,0s",
-      '--retry-schedule must be durations from 1ms to 365d, got "0s"',
+      '--retry-schedule must be a duration of at most 365 days (5m, PT5M), got "0s"',
     ],
     [
       "the URL of a cluster",

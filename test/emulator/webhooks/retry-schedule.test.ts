@@ -75,11 +75,11 @@ describe("retry schedule of a workspace", () => {
   it("rejects a delay that is not a duration", async (t) => {
     await assert.rejects(startTestEmulator(t, { retrySchedule: ["soon"] }), {
       name: "InvalidOptionsError",
-      message: "startEmulator: retrySchedule.0 must be a duration (5m, PT5M)",
+      message: 'startEmulator: retrySchedule.0 must be a duration of at most 365 days (5m, PT5M), got "soon"',
     });
     await assert.rejects(startTestEmulator(t, { seed: seedWith(["366d"]) }), {
       name: "InvalidOptionsError",
-      message: /workspaces\[0\]\.retry_schedule\[0\] must be at most 365 days/,
+      message: /workspaces\[0\]\.retry_schedule\[0\] must be a duration of at most 365 days \(5m, PT5M\), got "366d"/,
     });
   });
 });

@@ -2,18 +2,8 @@ import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { strictChecks } from "../../../api/control-plane.ts";
-import { maxRetryDelayMs } from "../../../api/webhook-retries.ts";
-import { isOneOf, omitUndefined } from "../../../base/object.ts";
-import { formatSuggestion } from "../../../base/text.ts";
-import {
-  defaultSchema,
-  hostForms,
-  isHostPattern,
-  isSchemaName,
-  type PostgresUrl,
-  parsePostgresUrl,
-  suggestHostPattern,
-} from "../../../base/urls.ts";
+import { omitUndefined } from "../../../base/object.ts";
+import { defaultSchema, isSchemaName, type PostgresUrl, parsePostgresUrl } from "../../../base/urls.ts";
 import { type createEmulatorFlags, emulatorOptions, type OptionDeclaration } from "../../../derive/emulator-options.ts";
 import { listOptionalSchemes } from "../../../schemes/webhook-schemes.ts";
 import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts";
@@ -46,8 +36,6 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
     clock: omitUndefined(clock),
     token: readVariable(host, "SVC_EMULATOR_TOKEN")?.value,
     strict: parseStrict(flags.strict),
-    webhookAllow: parseAllowedReceivers(flags["webhook-allow"]),
-    retrySchedule: parseRetrySchedule(flags["retry-schedule"]),
     webhookSchemes: headers && schemes.filter((name) => headers.includes(name)),
     traceWebhooks: headers?.includes("trace"),
   } satisfies Values;
@@ -104,34 +92,8 @@ function parsePublicUrls(urls: readonly string[]): Pick<EmulatorOptions, "public
 export const isStateless = ({ ephemeral, from, file }: Partial<EmulatorInput["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
 
-function parseStrict(value: string | true | undefined): readonly string[] | undefined {
-  if (value === undefined) return undefined;
-  if (value === true || value === "") return strictChecks;
-  const names = value.split(",");
-  for (const name of names) {
-    if (!isOneOf(strictChecks, name))
-      throw new UsageError(`--strict: unknown "${name}". ${formatSuggestion(name, strictChecks)}`);
-  }
-  return names;
-}
-
-function parseAllowedReceivers(hosts: readonly string[] | undefined): readonly string[] | undefined {
-  const invalidPattern = hosts?.find((pattern) => !isHostPattern(pattern));
-  if (invalidPattern === undefined) return hosts;
-  const suggestedHost = suggestHostPattern(invalidPattern);
-  const hint = suggestedHost === undefined ? {} : { hint: `Did you mean ${suggestedHost}?` };
-  throw new UsageError(`--webhook-allow must be ${hostForms}, got "${invalidPattern}"`, hint);
-}
-
-function parseRetrySchedule(list: string | undefined): readonly string[] | undefined {
-  const delays = list?.split(",").map((delay) => delay.trim());
-  for (const delay of delays ?? []) {
-    const ms = parseDurationFlag(delay, "--retry-schedule");
-    if (ms > 0 && ms <= maxRetryDelayMs) continue;
-    throw new UsageError(`--retry-schedule must be durations from 1ms to 365d, got "${delay}"`);
-  }
-  return delays;
-}
+const parseStrict = (value: string | true | undefined): readonly string[] | undefined =>
+  value === true || value === "" ? strictChecks : value?.split(",");
 
 function parseSpeed(speed: number | undefined): number | undefined {
   if (speed === undefined || speed > 0) return speed;
