@@ -17,7 +17,9 @@ const requireFailure = (work: Promise<unknown>): Promise<unknown> =>
 describe("file system error description", () => {
   it("includes the path of the file", async (t) => {
     const folder = await createTemporaryFolder(t);
-    assert.equal(describeFsError(await requireFailure(readFile(folder))), "it is a folder (EISDIR)");
+    // Node 26 reports the path of a folder, too.
+    const isFolder = describeFsError(await requireFailure(readFile(folder)))?.replace(` at ${folder}`, "");
+    assert.equal(isFolder, "it is a folder (EISDIR)");
     const missing = join(folder, "missing");
     assert.equal(describeFsError(await requireFailure(readFile(missing))), `it does not exist (ENOENT at ${missing})`);
   });

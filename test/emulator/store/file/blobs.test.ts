@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { Blobs } from "../../../../emulator/store/blobs.ts";
 import { openFileBlobs } from "../../../../emulator/store/file/blob-collection.ts";
 import { createMemoryBlobs } from "../../../../emulator/store/memory-store.ts";
+import { addCleanup } from "../../../support/cleanup.ts";
 import { createGatedDisk, createTemporaryFolder } from "../../../support/store.ts";
 
 const kinds: [name: string, open: (t: TestContext) => Promise<Blobs>][] = [
@@ -86,9 +87,17 @@ describe("blob folder", () => {
   it("loses an upload that kill -9 interrupted", async (t) => {
     const folder = await createTemporaryFolder(t);
     // A disk on which the upload never ends, which simulates a crash.
-    const disk = createGatedDisk((call) => (call === "sync" ? new Promise(() => {}) : null));
+    let endUpload = () => {};
+    const disk = createGatedDisk((call) =>
+      call === "sync" ? new Promise((_, reject) => (endUpload = () => reject(new Error("killed")))) : null,
+    );
     const blobs = await openFileBlobs({ folder, disk });
-    void blobs.put(streamPieces("one two"), 100);
+    const interruptedUpload = assert.rejects(blobs.put(streamPieces("one two"), 100));
+    // Node 26 ends a process that forgets an open file.
+    addCleanup(t, async () => {
+      endUpload();
+      await interruptedUpload;
+    });
     while ((await readdir(folder)).length === 0);
     await openFileBlobs({ folder });
     assert.deepEqual(await readdir(folder), []);
