@@ -28,8 +28,8 @@ export interface WallClock {
   /** Whole milliseconds since an arbitrary time in the past, for timeouts and durations. */
   monotonicNow(): number;
   /**
-   * Resolves after `ms`, or immediately when the signal is aborted, and never rejects. With `inBackground`, the timer
-   * does not keep the process alive.
+   * Resolves after `ms`, or immediately when `ms` is negative or the signal is aborted, and never rejects. With
+   * `inBackground`, the timer does not keep the process alive.
    */
   sleep(ms: number, signal?: AbortSignal, options?: { readonly inBackground: boolean }): Promise<void>;
 }
@@ -48,7 +48,8 @@ export const systemWallClock: WallClock = {
         stopWaiting?.();
         resolve();
       };
-      const timer = startTimer(finish, Math.min(ms, maxTimerMs));
+      // Node 22 and later warn of a negative time.
+      const timer = startTimer(finish, Math.max(0, Math.min(ms, maxTimerMs)));
       if (options?.inBackground) timer.unref();
       const stopWaiting = signal && onAbort(signal, finish);
     }),
