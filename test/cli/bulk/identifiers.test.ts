@@ -99,6 +99,73 @@ describe("email addresses in rows", () => {
   });
 });
 
+describe("blanks around an identifier that is not an address", () => {
+  for (const [label, stdin, flags] of [
+    ["a line", "c-1\n c-2\n", ""],
+    ["a line with CRLF", "c-1\r\nc-2 \r\n", ""],
+    ["a CSV cell", "name,id\nAda,c-1\nBob, c-2\n", "--column id"],
+    ["a TSV cell", "name\tid\nAda\tc-1\nBob\tc-2 \n", "--input-format tsv --column id"],
+    ["an NDJSON string", '"c-1"\n" c-2"\n', "--input-format ndjson"],
+    ["an NDJSON field", '{"id":"c-1"}\n{"id":"c-2 "}\n', "--input-format ndjson --column id"],
+  ] as const) {
+    it(`make ${label} invalid`, async (t) => {
+      const { svc, listRequests } = await createBulkFixture(t, []);
+      const run = `router map-clients - --cluster eu-1 --quiet --skip-invalid --errors-out bad.csv ${flags}`;
+      const { exit, stderr } = await svc(run, { stdin });
+      assert.deepEqual([exit, listRequests()], [3, [["c-1"]]], stderr);
+      const rejected = await svc(`router unmap-clients - --cluster eu-1 --confirm eu-1 ${flags}`, { stdin });
+      assert.deepEqual([rejected.exit, listRequests().length], [2, 1]);
+      assert.match(rejected.stderr, /^error: Row [23] \( ?c-2 ?\) is not a valid client ID: it contains spaces\.$/m);
+    });
+  }
+
+  for (const argv of [
+    ["map-clients", "--client-ids", " c-1", "--cluster", "eu-1"],
+    ["unmap-clients", "--client-ids", "c-1 ", "--cluster", "eu-1", "--yes"],
+    ["map-clients", "--set", 'client_ids=[" c-1"]', "--cluster", "eu-1"],
+    ["map-emails", "--email-hash-list", " c-1", "--hash", "none", "--cluster", "eu-1"],
+    ["offboard", "eu-1", "--client-ids", " c-1", "--confirm", "eu-1"],
+  ]) {
+    it(`are rejected by svc router ${argv.join(" ")}`, async (t) => {
+      const { svc, service } = await createBulkFixture(t, []);
+      const { exit, stderr } = await svc(["router", ...argv]);
+      assert.deepEqual([exit, service.calls], [2, []], stderr);
+      assert.match(stderr, /^error: " ?c-1 ?" is not a valid (client ID|e-mail): it contains spaces$/m);
+    });
+  }
+
+  for (const [label, stdin, flags] of [
+    ["CSV", "kind,identifier\nclient, c-1\nemail, ada@example.com \n", "--input-format csv"],
+    ["TSV", "kind\tidentifier\nclient\t c-1\nemail\t ada@example.com \n", "--input-format tsv"],
+    [
+      "NDJSON",
+      '{"kind":"client","identifier":" c-1"}\n{"kind":"email","identifier":" ada@example.com "}\n',
+      "--input-format ndjson",
+    ],
+  ] as const) {
+    it(`make a row of an offboarding invalid in ${label}, except around an address`, async (t) => {
+      const { svc, service } = await createBulkFixture(t, []);
+      const run = `router offboard eu-1 --from - --confirm eu-1 --skip-invalid ${flags}`;
+      const { exit, stderr } = await svc(run, { stdin });
+      const bodies = service.calls.map(({ body }) => body);
+      assert.deepEqual([exit, bodies], [3, [{ email_hash_list: [sha256("ada@example.com")] }]], stderr);
+    });
+  }
+
+  it("are part of what svc router resolve and show-email look up", async (t) => {
+    const { svc } = await startCliEmulator(t);
+    await svc("router map-emails --email-hash-list salted-1 --cluster us-1 --hash none");
+    for (const argv of [
+      ["resolve", "T-FABRIKAM"],
+      ["show-email", "salted-1", "--hash", "none"],
+    ] as const) {
+      const [command, identifier, ...flags] = argv;
+      assert.equal((await svc(["router", command, identifier, ...flags])).exit, 0);
+      assert.equal((await svc(["router", command, `${identifier} `, ...flags])).exit, 5);
+    }
+  });
+});
+
 describe("numbers in NDJSON rows", () => {
   it("are sent as they are written", async (t) => {
     const numbers = ["9007199254740993", "12345678901234567890", "1.10", "7e400", "8"];

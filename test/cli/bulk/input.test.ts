@@ -26,7 +26,7 @@ async function* streamPieces(parts: readonly Uint8Array[]): AsyncGenerator<Uint8
 
 describe("input rows", () => {
   for (const [label, argv, stdin, lists] of [
-    ["lines of any system, with a byte order mark", "map-clients -", "\ufeffa\r\nb\n\n  c  ", [["a", "b", "c"]]],
+    ["lines of any system, with a byte order mark", "map-clients -", "\ufeffa\r\nb\n\n  \nc", [["a", "b", "c"]]],
     [
       "batches of the size asked for",
       "map-clients - --batch-size 2 --concurrency 1",

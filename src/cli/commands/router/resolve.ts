@@ -28,7 +28,7 @@ const routerResolve = defineCommand({
     ["Resolve a team of chat_a on an emulator", "router resolve T-NORTHWIND"],
   ],
   async run(input, context) {
-    const text = input.positionals.identifier.trim();
+    const text = input.positionals.identifier;
     const identifier = isEmailHash(text) ? text.toLowerCase() : text;
     const emulatorOwners = await findEmulatorOwners(context, identifier, input.flags.file);
     const owners: readonly Owner[] = [
@@ -92,7 +92,7 @@ const showEmail = defineCommand({
   flags: [hashFlag],
   examples: [["Look up an address", "router show-email ada@northwind.example"]],
   async run(input, context, spec) {
-    const text = input.positionals.email_hash.trim();
+    const text = input.positionals.email_hash;
     const isIdentifier = input.flags.hash === "none" || !(text.includes("@") || isEmailHash(text));
     const email_hash = isIdentifier ? text : toIdentifier(emailKind, text);
     return runDerivedCommand(spec!, { ...input, positionals: { email_hash } }, context);

@@ -50,16 +50,17 @@ export const createWordKind = (noun: string, { toValue = identity, toShown = ide
   toShown,
 });
 
-/** Creates a kind that hashes addresses. Digests are accepted (DECISIONS.md, R11), in lower case as they are stored. */
+/** Creates a kind that hashes trimmed addresses. Digests are accepted (DECISIONS.md, R11), in lower case as stored. */
 export const createHashedEmailKind = (hash: (address: string) => string): IdentifierKind => ({
   noun: "e-mail",
-  findProblem(text) {
+  findProblem(input) {
+    const text = input.trim();
     const problem = isEmailHash(text) ? undefined : findEmailAddressProblem(text);
     return problem && `neither an e-mail address nor a SHA-256 digest: ${problem}`;
   },
-  toValue: (text) => (isEmailHash(text) ? text.toLowerCase() : hash(text)),
+  toValue: (text) => (isEmailHash(text.trim()) ? text.trim().toLowerCase() : hash(text)),
   toKey: toAddressKey,
-  isDigest: isEmailHash,
+  isDigest: (text) => isEmailHash(text.trim()),
   toShown: identity,
 });
 
@@ -70,8 +71,7 @@ const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
 
 export const getEmailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
 
-export function toIdentifier({ findProblem, toValue, toShown }: IdentifierKind, input: string): string {
-  const text = input.trim();
+export function toIdentifier({ findProblem, toValue, toShown }: IdentifierKind, text: string): string {
   const problem = findProblem(text);
   if (problem !== undefined) throw new UsageError(`"${toShown(text)}" is ${problem}`);
   return toValue(text);

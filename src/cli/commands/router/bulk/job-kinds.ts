@@ -7,9 +7,16 @@ import type { CallArguments } from "../../../../client/checked-call.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { secretMask } from "../../../process/redact.ts";
 import { createWordKind, type EmailHashing, getEmailKind, type IdentifierKind } from "./identifiers.ts";
+import type { InputFormat } from "./input/format.ts";
 
 /** Fields of a request in addition to the identifiers: the cluster, and others of the table. */
 type RequestScope = Readonly<Record<string, string>>;
+
+interface Reading {
+  readonly hash: EmailHashing;
+  readonly scope: RequestScope;
+  readonly format?: InputFormat;
+}
 
 /** Kind of bulk job. It defines how a row becomes an identifier, and a batch of identifiers a request. */
 export interface BulkJobKind {
@@ -24,7 +31,7 @@ export interface BulkJobKind {
   readonly columns?: readonly string[];
   /** Name of the table in svc router resolve. Undefined if a job covers several tables. */
   readonly table?: string;
-  readonly getKind: (reading: { readonly hash: EmailHashing; readonly scope: RequestScope }) => IdentifierKind;
+  readonly getKind: (reading: Reading) => IdentifierKind;
   readonly operation: Operation;
   readonly toArguments: (values: readonly string[], scope: RequestScope) => CallArguments;
 }
@@ -95,9 +102,12 @@ export const mappingJobKinds = routingTables.flatMap(({ plural, table, noun, get
 export const offboardKinds = lookupTable(Object.fromEntries(routingTables.map((table) => [table.kind, table])));
 const byTable = lookupTable(Object.fromEntries(routingTables.map((table) => [table.table, table])));
 
-/** Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. */
-function parseRow(text: string, hash: EmailHashing) {
-  const [name = "", ...rest] = text.split(/\s+/);
+/**
+ * Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. Blanks separate the
+ * words of a line. The cells of a table are joined by one space, and other blanks belong to them.
+ */
+function parseRow(text: string, { hash, format = "lines" }: Reading) {
+  const [name = "", ...rest] = format === "lines" ? text.trim().split(/\s+/) : text.split(" ");
   const tableKind = byTable[name];
   const offboardKind = offboardKinds[name] ?? tableKind;
   if (!offboardKind || rest.length === 0) return undefined;
@@ -113,16 +123,16 @@ export const offboardJobKind: BulkJobKind = {
   source: "--from",
   columns: ["kind", "identifier"],
   operation: deleteWorkspaceData,
-  getKind({ hash, scope }) {
+  getKind(reading) {
     const parse = <T>(text: string, use: (row: NonNullable<ReturnType<typeof parseRow>>) => T) =>
-      use(parseRow(text, hash)!);
+      use(parseRow(text, reading)!);
     return {
       noun: "identifier",
       findProblem(text) {
-        const row = parseRow(text, hash);
+        const row = parseRow(text, reading);
         if (!row) return `not a kind and an identifier (kinds: ${Object.keys(offboardKinds).join(", ")})`;
         const { cluster, kind, identifier } = row;
-        if (cluster !== undefined && cluster !== scope.cluster_id) return `of another cluster: ${cluster}`;
+        if (cluster !== undefined && cluster !== reading.scope.cluster_id) return `of another cluster: ${cluster}`;
         return kind.findProblem(identifier);
       },
       toValue: (text) => parse(text, ({ field, kind, identifier }) => `${field} ${kind.toValue(identifier)}`),
@@ -130,7 +140,7 @@ export const offboardJobKind: BulkJobKind = {
       isDigest: (text) => parse(text, ({ kind, identifier }) => kind.isDigest(identifier)),
       toShown(text) {
         const [prefix = ""] = /^\S+\s+/.exec(text) ?? [];
-        const row = parseRow(text, hash);
+        const row = parseRow(text, reading);
         return prefix + (row ? row.kind.toShown(row.identifier) : secretMask);
       },
     };

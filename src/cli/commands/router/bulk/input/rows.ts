@@ -52,6 +52,8 @@ export async function* readRows(input: AsyncIterable<Uint8Array>, options: RowRe
   }
 }
 
+const removeLineEnd = (line: string): string => (line.endsWith("\r") ? line.slice(0, -1) : line);
+
 /** Decodes groups of lines. A byte order mark is not part of the first line. */
 async function* splitLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   let isBegun = false;
@@ -95,15 +97,15 @@ async function* readLineRows(
   for await (const lines of joinFirstRows(splitLines(bytes))) {
     const rows: InputRow[] = [];
     for (const line of lines) {
-      const text = line.trim();
-      if (text !== "") rows.push({ number: position.line, text });
+      const text = removeLineEnd(line);
+      if (text.trim() !== "") rows.push({ number: position.line, text });
       position.line += 1;
     }
     const [first, second] = isChecked ? [] : rows;
     if (first) {
       isChecked = true;
-      rejectTable(first.text, second?.text ?? "", columns);
-      if (columns.length === 0) rows[0] = { ...first, problem: findHeadingProblem(first.text) };
+      rejectTable(first.text.trim(), second?.text ?? "", columns);
+      if (columns.length === 0) rows[0] = { ...first, problem: findHeadingProblem(first.text.trim()) };
     }
     yield rows;
   }
@@ -118,7 +120,7 @@ function readNdjsonLine(line: string, fields: readonly string[]): Omit<InputRow,
   } catch {
     return reject("not JSON");
   }
-  if (typeof value === "string") return value.trim() === "" ? reject("without a string") : { text: value.trim() };
+  if (typeof value === "string") return value.trim() === "" ? reject("without a string") : { text: value };
   const object: Record<string, unknown> = Object(typeof value === "object" ? restoreExactNumbers(line, value) : value);
   if (fields.length === 0 && !Array.isArray(value)) rejectUnnamedField(object);
   const names = Object.keys(object);
@@ -127,7 +129,7 @@ function readNdjsonLine(line: string, fields: readonly string[]): Omit<InputRow,
     const value = object[matchColumnName(names, field, fields)];
     const isText = (typeof value === "string" && value.trim() !== "") || typeof toPlainNumbers(value) === "number";
     if (!isText) return reject(`without a string in the field "${field}"`);
-    texts.push(String(value).trim());
+    texts.push(String(value));
   }
   return { text: texts.join(" ") };
 }
@@ -165,13 +167,17 @@ async function* readTable(
         if (isFirst) columnIndexes = findColumns(columns, record.map(decode), mayHaveOtherDelimiter);
         continue;
       }
-      const texts = columnIndexes.map((index) => decode(record[index] ?? "").trim());
-      const missing = texts.indexOf("");
+      const texts = columnIndexes.map((index) => decode(record[index] ?? ""));
+      const missing = texts.findIndex((text) => text.trim() === "");
       if (missing < 0) {
         const text = texts.join(" ");
-        const problem = isFirst ? findHeadingProblem(text) : undefined;
+        const problem = isFirst ? findHeadingProblem(text.trim()) : undefined;
         // Only a number can select a column whose name is not unique.
-        if (problem !== undefined && isNumbered && record.filter((cell) => decode(cell).trim() === text).length > 1)
+        if (
+          problem !== undefined &&
+          isNumbered &&
+          record.filter((cell) => decode(cell).trim() === text.trim()).length > 1
+        )
           continue;
         rows.push({ number, text, problem });
         continue;
@@ -241,7 +247,7 @@ class RecordParser extends Parser {
 async function* splitTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
   for await (const lines of splitLines(bytes)) {
     yield lines.flatMap((line) => {
-      const rows = (line.endsWith("\r") ? line.slice(0, -1) : line).split("\r");
+      const rows = removeLineEnd(line).split("\r");
       return rows.map((raw) => ({ record: raw.split("\t"), raw }));
     });
   }
