@@ -88,6 +88,29 @@ describe("webhooks that svc webhooks why selects", () => {
     assert.match(result.stdout, /^The webhook was deleted\. /m);
   });
 
+  it("finds a deleted webhook by its URL, unless several had it or another one has it", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    await svc(create("Gone", deadUrl));
+    await svc(create("Other", `${deadUrl}/2`));
+    await svc(create("Unused", `${deadUrl}/3`));
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    await svc("webhooks delete 1 --yes");
+    const result = await svc(`webhooks why ${deadUrl}`);
+    assert.equal(result.exit, 1);
+    assert.match(result.stdout, /^Webhook 1 {2}workspace 1 {2}DELETED$/m);
+    assert.match(result.stdout, /^The webhook was deleted\. /m);
+
+    await svc(create("Again", deadUrl));
+    assert.match((await svc(`webhooks why ${deadUrl}`)).stdout, /^Webhook 4 {2}Again/);
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    await svc("webhooks delete 4 --yes");
+    const several = await svc(`webhooks why ${deadUrl}`);
+    const problem = `error: No webhook matches "${deadUrl}".\n  Deleted webhooks with this URL: 1, 4.\n`;
+    assert.deepEqual([several.exit, several.stderr], [5, `${problem}  try: svc webhooks why 4\n`]);
+  });
+
   it("accepts a webhook title in any case", async (t) => {
     const { svc } = await startCliEmulator(t);
     await svc(create("Node", deadUrl));

@@ -1,6 +1,6 @@
 import { listActivities } from "../../../api/emulator/activities.ts";
 import { showClock } from "../../../api/emulator/clock.ts";
-import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listDeliveries, showDelivery } from "../../../api/emulator/deliveries.ts";
 import { listFaults } from "../../../api/emulator/faults.ts";
 import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
@@ -45,7 +45,11 @@ const webhooksWhy = defineCommand({
   summary: "Diagnose webhooks that fail",
   description: `Reads the deliveries of the running emulator, and prints in at most ${maxLines} lines when the failures began, their common cause, the last result and the steps to fix it. Several webhooks are listed first, the worst on top. For a real service, prints a checklist. Exits 1 if a webhook fails, is disabled or was sent nothing, 0 if the last delivery of each arrived, 5 if no emulator runs.`,
   positionals: [
-    { name: "webhook", optional: true, description: "ID, URL or title of a webhook, or ID or name of a workspace" },
+    {
+      name: "webhook",
+      optional: true,
+      description: "ID, URL or title of a webhook (if deleted, ID or URL), or ID or name of a workspace",
+    },
   ],
   flags: [
     createSwitch("all", "Show every failing webhook, attempt and delivery"),
@@ -97,9 +101,15 @@ async function selectWebhooks(
   }
   const namedWebhooks = findNamedWebhooks(argument, all);
   if (namedWebhooks.length > 0) return readHealth(namedWebhooks, client, output);
-  const isId = /^[1-9]\d{0,14}$/.test(argument);
-  const deletedReading = isId ? await readDeletedWebhook(Number(argument), client) : undefined;
+  const deletedIds = await findDeletedWebhooks(argument, client);
+  const deletedReading = deletedIds.length === 1 ? await readDeletedWebhook(deletedIds[0]!, client) : undefined;
   if (deletedReading) return [deletedReading];
+  if (deletedIds.length > 1) {
+    throw new CommandFailedError("not-found", "no_webhook", `No webhook matches "${argument}".`, {
+      hint: `Deleted webhooks with this URL: ${deletedIds.join(", ")}.`,
+      next: ["webhooks", "why", String(deletedIds.at(-1))],
+    });
+  }
   const nearest = findNearest(argument, [...all.map(({ title }) => title), ...all.map(({ workspace }) => workspace)]);
   throw new CommandFailedError("not-found", "no_webhook", `No webhook matches "${argument}".`, {
     hint: nearest && `Did you mean ${nearest}?`,
@@ -187,6 +197,20 @@ function findNamedWebhooks(argument: string, all: readonly Webhook[]): readonly 
   return exact.length > 0
     ? exact
     : all.filter(({ title, workspace, workspace_id }) => isNamed(title, workspace, workspace_id));
+}
+
+/** Returns the IDs of the deleted webhooks that an argument may name: an ID, or a URL, which only attempts contain. */
+async function findDeletedWebhooks(argument: string, client: Client): Promise<readonly number[]> {
+  if (/^[1-9]\d{0,14}$/.test(argument)) return [Number(argument)];
+  if (!URL.canParse(argument)) return [];
+  const { deliveries } = await readLog(undefined, client);
+  const attempted = deliveries.filter(({ webhook_status, attempts: [first] }) => webhook_status === "DELETED" && first);
+  const matches: number[] = [];
+  for (const [webhookId, id] of new Map(attempted.map(({ webhook_id, id }) => [webhook_id, id]))) {
+    const { attempts } = await client.call(showDelivery, { params: { id } });
+    if (attempts.some(({ url }) => url === argument)) matches.push(webhookId);
+  }
+  return matches.sort((a, b) => a - b);
 }
 
 /** Page size of the log, and the number of newest deliveries to read. The console uses the same number. */
