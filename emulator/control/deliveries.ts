@@ -11,6 +11,7 @@ import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { streamItems } from "../http/event-stream.ts";
+import { redactReceiverUrl } from "../http/request-log/redact.ts";
 import type { RowChange, Store, View } from "../store/port.ts";
 import { matchesFilter } from "../store/rows.ts";
 import {
@@ -158,13 +159,14 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
 }
 
 export const toAttemptRecord = (row: DeliveryAttempt) => {
-  const { number, resend, scheduled_number, status, error, duration_ms } = row;
+  const { number, resend, scheduled_number, status, error, duration_ms, location } = row;
   return {
     ...{ number, resend, scheduled_number, status, error, duration_ms },
     planned_at: toIsoMillis(row.planned_at),
     at: toIsoMillis(row.at),
     fault: toFaultRecord(row.fault),
     response: hasSucceeded({ status }) ? null : getFirstLine(row.response_body),
+    ...(location !== undefined && { location: getFirstLine(redactReceiverUrl(location))! }),
   };
 };
 

@@ -131,14 +131,17 @@ export const DeliveryAttempt = z.strictObject({
   duration_ms: z.number(),
   /** First 64 KiB of the response as UTF-8. Null if there was no response. */
   response_body: z.string().nullable(),
+  /** Location of a redirect. Undefined if the response was no redirect or had none. */
+  location: z.string().optional(),
 });
 export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>;
 
 export const attempts = defineRows({
   name: "webhook_attempts",
   schema: DeliveryAttempt,
-  version: 2,
-  migrate: [(row) => ({ ...row, scheduled_number: row.resend ? null : row.number })],
+  version: 3,
+  // The third version added only an optional field.
+  migrate: [(row) => ({ ...row, scheduled_number: row.resend ? null : row.number }), (row) => row],
   key: (row) => toAttemptKey(row.delivery_id, row.number),
   indexes: {
     /** The index contains only resends, because the delivery determines the cause of other attempts. */

@@ -110,6 +110,7 @@ export function putAttempt(tx: Transaction, { entry, delivery, result, resend, f
     error: "error" in postResult ? postResult.error : null,
     duration_ms: durationMs,
     response_body: "status" in postResult ? postResult.body.toString("utf8") : null,
+    ...("location" in postResult && { location: postResult.location }),
   });
 }
 

@@ -24,7 +24,7 @@ interface PostRequest {
 }
 
 export type PostResult =
-  | { readonly status: number; readonly body: Buffer }
+  | { readonly status: number; readonly body: Buffer; readonly location?: string }
   | { readonly error: { readonly code: string; readonly message: string } };
 
 export type WebhookSender = ReturnType<typeof createWebhookSender>;
@@ -107,7 +107,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
 /** Maximum size of the part of a response body that is read and stored (DECISIONS.md, P21). */
 const maxResponseBodyBytes = 65_536;
 
-type PostOutcome = { readonly status: number; readonly body: Buffer } | { readonly cause: Error };
+type PostOutcome = Extract<PostResult, { readonly status: number }> | { readonly cause: Error };
 
 /**
  * Reads a response up to the stored limit. Closes the connection of a longer response, so that a receiver cannot make
@@ -126,7 +126,9 @@ export function readPostResponse(result: ForwardResult): Promise<PostOutcome> | 
 /** Requests accept no content coding, but some receivers compress every response. */
 function decodeResponse(response: Passthrough, body: Buffer): PostOutcome {
   const decoded = decodeForDisplay(body, response.findHeader("content-encoding"));
-  return { status: response.status, body: decoded.subarray(0, maxResponseBodyBytes) };
+  const { status } = response;
+  const location = status >= 300 && status < 400 ? response.findHeader("location") : undefined;
+  return { status, body: decoded.subarray(0, maxResponseBodyBytes), ...(location && { location }) };
 }
 
 async function readPieces(response: Passthrough, body: AsyncIterable<Uint8Array>): Promise<PostOutcome> {

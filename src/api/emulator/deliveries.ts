@@ -32,6 +32,7 @@ const attempt = {
   duration_ms: z.number().describe("Wall-clock time"),
   fault: Fault.describe("Fault that changed, mis-signed, dropped or delayed the request; null if there is none"),
   response: nullableString.describe("Beginning of the receiver's response, in one line, if it was not 2xx"),
+  location: optionalString.describe("Target of a redirect, without the values of its query; omitted without one"),
 };
 
 const delivery = {

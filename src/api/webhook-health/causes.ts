@@ -29,13 +29,13 @@ const fix = (words: string, command?: string): RemedyStep => ({
  * text names no delays.
  */
 export function diagnoseFailedAttempt(
-  attempt: Pick<Attempt, "status" | "error" | "fault">,
+  attempt: Pick<Attempt, "status" | "error" | "fault" | "location">,
   schedule?: RetrySchedule,
 ): Cause {
   const defaultText = `Last attempt: ${lowercaseFirst(describeAttemptOutcome(attempt))}`;
   if (getCausingFault(attempt) !== undefined) return { meaning: defaultText, steps: [] };
-  const { status, error } = attempt;
-  const specific = status === null ? byError.get(error?.code ?? "") : explainStatus(status, schedule);
+  const { status, error, location } = attempt;
+  const specific = status === null ? byError.get(error?.code ?? "") : explainStatus(status, schedule, location);
   return { meaning: defaultText, steps: [fix("Fix the receiver.")], ...specific };
 }
 
@@ -77,14 +77,20 @@ const explainTooManyRequests = (schedule: RetrySchedule | undefined): Cause => (
   steps: [fix("Raise the rate limit of the receiver.")],
 });
 
-function explainStatus(status: number, schedule: RetrySchedule | undefined): Partial<Cause> | undefined {
+function explainStatus(
+  status: number,
+  schedule: RetrySchedule | undefined,
+  location?: string,
+): Partial<Cause> | undefined {
   const specific = status === 429 ? explainTooManyRequests(schedule) : statuses.get(status);
   if (specific) return specific;
-  if (status >= 300 && status < 400)
+  if (status >= 300 && status < 400) {
+    const target = location === undefined ? "" : `, a redirect to ${location}`;
     return {
-      meaning: `Last attempt: the receiver responded ${status}. Redirects are not followed.`,
+      meaning: `Last attempt: the receiver responded ${status}${target}. Redirects are not followed.`,
       steps: [fix("Create a webhook for the address of the redirect, and delete this one.")],
     };
+  }
   return status >= 500 ? { steps: [fix("Fix the receiver: its log shows the error.")] } : undefined;
 }
 

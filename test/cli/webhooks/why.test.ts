@@ -51,6 +51,30 @@ describe("svc webhooks why", () => {
     );
   });
 
+  it("shows where a redirect leads, without secrets of its query", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
+    await svc(create("Mine", app.url));
+    app.respond((_, response) =>
+      response.writeHead(302, { location: "https://new.example/hooks?token=s3cret#a" }).end(),
+    );
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const { stdout } = await svc("webhooks why");
+    const target = "https://new.example/hooks?token=[redacted]";
+    assert.ok(
+      stdout.includes(
+        `\nLast attempt: the receiver responded 302, a redirect to ${target}. Redirects are not followed.\n`,
+      ),
+      stdout,
+    );
+    const { attempts } = JSON.parse((await svc("emulator deliveries show 1 --json")).stdout);
+    assert.equal(attempts[0].location, target);
+    app.respond((_, response) => response.writeHead(404, { location: "https://new.example/hooks" }).end());
+    await emulator.clock.advance({ by: 5 * 60_000 });
+    assert.ok(!(await svc("emulator deliveries show 1 --json")).stdout.includes('https://new.example/hooks"'));
+  });
+
   it("attributes a failure to the requests since the last success", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
