@@ -371,11 +371,6 @@ describe("webhook attempt diagnosis", () => {
   it("suggests only what the response calls for", () => {
     const suggest = (status: number) => diagnoseFailedAttempt(attempt({ status })).steps[0]?.words;
     assert.equal(suggest(429), "Raise the rate limit of the receiver.");
-    const redirect = attempt({ status: 308, location: "https://new.example/hooks" });
-    assert.equal(
-      diagnoseFailedAttempt(redirect).meaning,
-      "Last attempt: the receiver responded 308, a redirect to https://new.example/hooks. Redirects are not followed.",
-    );
     assert.equal(suggest(302), "Create a webhook for the address of the redirect, and delete this one.");
   });
 
