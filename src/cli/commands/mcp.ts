@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { type CallToolRequest, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { waitUntilAborted } from "../../base/concurrency.ts";
 import { waitForNextTurn } from "../../base/timing.ts";
@@ -32,6 +32,12 @@ const mcp = defineCommand({
   },
 });
 
+/** Accepts any parameters, which the server checks. It would report a mismatch of this schema as its internal error. */
+const ToolCallRequest = z.object({
+  method: z.literal("tools/call"),
+  params: z.custom<CallToolRequest["params"]>().optional(),
+});
+
 /** Serves the tools on the streams of the host, until standard input ends or the run is aborted. */
 async function serveTools(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
   const { host, output, signal } = context;
@@ -46,17 +52,15 @@ async function serveTools(context: Context, { allowWrites }: { readonly allowWri
     void output.warn(`warning: ${lastProblem}`);
   };
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describeTool) }));
-  server.setRequestHandler(
-    CallToolRequestSchema,
-    async ({ params: { name, arguments: givenArguments } }, { signal }) => {
-      const tool = tools.find((tool) => tool.name === name);
-      const run: ToolRunner["run"] = (argv, stdin) => runner.run(argv, stdin, signal);
-      const call = callTool(tool, name, givenArguments, { ...runner, run });
-      running.add(call);
-      const { text, isError } = await call.finally(() => running.delete(call));
-      return { content: [{ type: "text", text }], isError };
-    },
-  );
+  server.setRequestHandler(ToolCallRequest, async ({ params }, { signal }) => {
+    const { name, arguments: givenArguments } = params!;
+    const tool = tools.find((tool) => tool.name === name);
+    const run: ToolRunner["run"] = (argv, stdin) => runner.run(argv, stdin, signal);
+    const call = callTool(tool, name, givenArguments, { ...runner, run });
+    running.add(call);
+    const { text, isError } = await call.finally(() => running.delete(call));
+    return { content: [{ type: "text", text }], isError };
+  });
   const stdin = Readable.from(endLastLine(host.stdin));
   // Resolves with true if the server closes the connection before the input ends.
   const closing = new Promise<boolean>((resolve) => {

@@ -342,6 +342,17 @@ describe("svc mcp", () => {
     assert.equal(stderr, "warning: A message is not valid JSON-RPC and was ignored.\n".repeat(3));
   });
 
+  it("reports the parameters of a tool call that are not valid as such", async (t) => {
+    const { cwd } = await startCliEmulator(t);
+    for (const params of [undefined, {}, { name: 7 }, { name: "clock", arguments: [] }]) {
+      const stdin = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/call", params });
+      const { exit, stdout, stderr } = await runCli("mcp", { stdin, cwd, env: { SVC_CONFIG_DIR: cwd } });
+      const { id, error } = JSON.parse(stdout);
+      assert.deepEqual([exit, id, error.code, stderr], [0, 7, -32602, ""]);
+      assert.match(error.message, /Invalid tools\/call request: /);
+    }
+  });
+
   it("fails if the connection closes before the input ends", async (t) => {
     const { cwd } = await startCliEmulator(t);
     const { exit, stderr } = await runCli("mcp", {
