@@ -51,6 +51,31 @@ steps:
     assert.equal(exit, 0, stdout);
   });
 
+  it("saves numbers that a double would change, and inserts them unchanged", async (t) => {
+    const data = "{ id: d, integration_name: crm, record_type: deal, record_data: $values }";
+    const { exit, stdout } = await runStory(
+      t,
+      `
+files:
+  body.json: '{"external_metadata":{"id":"d","integration_name":"crm","record_type":"deal","record_data":{"big":12345678901234567890,"price":1.10}}}'
+steps:
+  - { call: contracts.create, body: ${contract}, save: { contract: id } }
+  - svc: contracts external-metadata put $contract --data body.json
+  - { call: external-metadata.show, params: { contract_id: $contract }, save: { values: external_metadata.record_data } }
+  - { call: contracts.create, body: ${contract}, save: { copy: id } }
+  - { call: external-metadata.put, params: { contract_id: $copy }, body: { external_metadata: ${data} } }
+  - svc: contracts external-metadata show $copy --json
+    save: { big: external_metadata.record_data.big }
+    expect:
+      text: ['"big": 12345678901234567890', '"price": 1.10']
+      json: { external_metadata.record_data: $values }
+  - svc: contracts external-metadata put $copy --data body.json --set external_metadata.record_data.text="n $big"
+    expect: { text: n 12345678901234567890 }
+`,
+    );
+    assert.equal(exit, 0, stdout);
+  });
+
   it("prints a line for each step", async (t) => {
     const { exit, stdout, stderr } = await runStory(
       t,

@@ -1,3 +1,4 @@
+import { stringifyExact, toPlainNumbers } from "../../../base/json.ts";
 import { isObject } from "../../../base/object.ts";
 
 export type SavedValues = ReadonlyMap<string, unknown>;
@@ -58,7 +59,7 @@ export function restoreReferences(value: unknown, template: unknown, values: Sav
   const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
   replaceLeaves(template, (path, text) => {
     if (typeof text === "string" && !findReferences(text).next().done) {
-      references.push({ field: getFieldPath(path), text, value: resolveString(text, values) });
+      references.push({ field: getFieldPath(path), text, value: toPlainNumbers(resolveString(text, values)) });
     }
     return text;
   });
@@ -86,7 +87,7 @@ function resolveString(text: string, values: SavedValues): unknown {
 }
 
 export const formatInterpolatedValue = (value: unknown): string =>
-  typeof value === "object" ? JSON.stringify(value) : String(value);
+  typeof value === "object" ? stringifyExact(value) : String(value);
 
 function getSavedValue(reference: string, values: SavedValues): unknown {
   const [name = "", ...path] = reference.trim().split(".");

@@ -1,5 +1,6 @@
 import { showTrace } from "../../../api/emulator/traces.ts";
 import { toIsoMillis } from "../../../base/clock.ts";
+import { toPlainNumbers } from "../../../base/json.ts";
 import { omitUndefined } from "../../../base/object.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../emulator/trace.ts";
@@ -161,7 +162,7 @@ export async function runScenario(
       if (isUpdated && Object.keys(outcome).length > 0) seen.push({ path: expectPath, value: outcome });
     }
     if (!expect) return [];
-    const expected = tryResolve(expect);
+    const expected = toPlainNumbers(tryResolve(expect)) as typeof expect | Error;
     if (expected instanceof Error) return [createMismatch(expected.message, expectPath)];
     const differences = await checkExpectations(expected, observation, environment);
     if (!isUpdated)
@@ -177,7 +178,7 @@ export async function runScenario(
     const save = "save" in step ? step.save : undefined;
     const variables = typeof save === "string" ? { [save]: "" } : (save ?? {});
     return Object.entries(variables).flatMap(([name, below]) => {
-      const value = getValueAt(observation.value, below);
+      const value = getValueAt(observation.exactValue ?? observation.value, below);
       if (value === undefined) {
         const message = `${name} cannot be saved: the result has no ${below || "value"}`;
         return [createMismatch(message, [...path, "save", name])];

@@ -5,6 +5,7 @@ import { addFault } from "../../../api/emulator/faults.ts";
 import { listRequests } from "../../../api/emulator/requests.ts";
 import type { CallableOperation, Operation } from "../../../api/operation.ts";
 import { registry } from "../../../api/registry.ts";
+import { restoreExactNumbers, stringifyExact, toPlainNumbers } from "../../../base/json.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
@@ -21,8 +22,9 @@ export interface StepObservation {
   readonly outcome: string;
   /** Contract that the step is about, such as `T-1`. */
   readonly contract?: string | undefined;
-  /** Source of saved values. */
   readonly value?: unknown;
+  /** Source of saved values: the value with its numbers in their original spelling. Undefined if the value is exact. */
+  readonly exactValue?: unknown;
   readonly status?: number;
   /** Failure codes: the declared code and the code of the response. */
   readonly failures?: readonly string[];
@@ -49,8 +51,8 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
     const argv = svc as readonly string[];
     const { exit, stdout, stderr } = await environment.svc(argv, stdin);
     const lines = stdout.trim().split("\n");
-    const documents = lines.map(tryParseJson);
-    const value = tryParseJson(stdout) ?? (documents.includes(undefined) ? undefined : documents);
+    const documents = lines.map(tryParseExactJson);
+    const exactValue = tryParseExactJson(stdout) ?? (documents.includes(undefined) ? undefined : documents);
     const notes = stderr.trim().split("\n");
     // A command that fails by its result, such as webhooks trigger, reports the failure only on standard output.
     const reason = notes.find((line) => line.startsWith("error: ")) || notes[0] || lines.at(-1)!.replaceAll("\t", "  ");
@@ -59,7 +61,8 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
       outcome: exit === 0 ? "" : `exit ${exit}`,
       command: formatCommandLine(argv),
       exit,
-      value,
+      value: toPlainNumbers(exactValue),
+      exactValue,
       output: stdout,
       notes: stderr,
       ...(exit === 0 ? {} : { error: `exit ${exit}: ${reason.replace(/^error: /, "")}` }),
@@ -177,9 +180,12 @@ const omitSchemas = (operation: Operation): CallableOperation => ({
 async function sendRequest(environment: ScenarioEnvironment, operation: Operation, args: CallArguments) {
   const { client } = environment;
   try {
-    const { status, value } = await client.send(CheckedCall.check(omitSchemas(operation), args));
-    const plain = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
-    return { status, outcome: [status, getName(plain)].join(" ").trim(), value: plain, output: formatJson(plain) };
+    const response = await client.send(CheckedCall.check(omitSchemas(operation), args), { exactNumbers: true });
+    const { status, value } = response;
+    const exactValue = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
+    const plain = toPlainNumbers(exactValue);
+    const outcome = [status, getName(plain)].join(" ").trim();
+    return { status, outcome, value: plain, exactValue, output: formatJson(exactValue) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { status, problem, body } = error;
@@ -197,7 +203,12 @@ async function sendRequest(environment: ScenarioEnvironment, operation: Operatio
   }
 }
 
-const formatJson = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
+const formatJson = (value: unknown): string => (value === undefined ? "" : stringifyExact(value, 2));
+
+function tryParseExactJson(text: string): unknown {
+  const value = tryParseJson(text);
+  return value === undefined ? undefined : restoreExactNumbers(text, value);
+}
 
 function getName(value: unknown): string {
   const { composite_id, id, contract_status } = toFields(value);
