@@ -223,11 +223,12 @@ describe("svc crm-a", () => {
     });
   });
 
-  it("signs the public URL if one is given", async (t) => {
+  it("signs the public URL of an emulator or the given one", async (t) => {
     const { svc } = await startConnectedApps(t, { publicUrl: "https://router.example" });
     const command = "crm-a iframe --client-secret-file crm-a.secret";
     assert.equal((await svc(`${command} --public-url https://router.example`)).exit, 0);
-    assert.equal((await svc(command)).exit, 4);
+    assert.equal((await svc(command)).exit, 0);
+    assert.equal((await svc(`${command} --public-url https://other.example`)).exit, 4);
   });
 
   it("requires the secret", async (t) => {

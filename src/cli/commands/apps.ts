@@ -1,4 +1,5 @@
 import { mintChatBToken } from "../../api/emulator/chat-b.ts";
+import { checkReadiness } from "../../api/emulator/lifecycle.ts";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { buildRequest } from "../../client/request.ts";
 import type { TypedFlag } from "../../derive/command-flags.ts";
@@ -6,6 +7,7 @@ import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { signChatA, signCrmA, signCrmB } from "../../schemes/connected-apps.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/profile-fields.ts";
+import { isEmulator } from "../connection/target.ts";
 import { readText } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
@@ -111,7 +113,11 @@ function defineCrmACommand(verb: string, summary: string, example: readonly stri
         choices: ["v1", "v2", "v3"],
         default: "v3",
       }),
-      createTextFlag("public-url", "URL", "Address to sign (default: the requested address)"),
+      createTextFlag(
+        "public-url",
+        "URL",
+        "Address to sign (default: the public address of an emulator, else the requested one)",
+      ),
       createTextFlag("query", "NAME=VALUE", "Parameter of the CRM: portalId=62515", { repeatable: true }),
     ],
     examples: [{ title: "Sign the request", argv: [...words, ...example, "--client-secret-file", "crm-a.secret"] }],
@@ -124,10 +130,7 @@ function defineCrmACommand(verb: string, summary: string, example: readonly stri
         query: payload,
         async sign(originalCall) {
           if (secret === undefined) return originalCall;
-          const base =
-            publicUrl === undefined
-              ? (await context.target("router")).baseUrls
-              : { router: parseBaseUrlFlag(publicUrl, "--public-url") };
+          const base = { router: await resolveSignedAddress(publicUrl, context) };
           const timestamp = version === "v3" ? String(context.host.wall.now()) : "";
           const { method, url } = buildRequest(originalCall, base, undefined);
           const signature = signCrmA({ version, clientSecret: secret, method, url, body: "", timestamp });
@@ -143,6 +146,15 @@ function defineCrmACommand(verb: string, summary: string, example: readonly stri
       });
     },
   });
+}
+
+/** The server checks the signature with its public address. */
+async function resolveSignedAddress(publicUrl: string | undefined, context: Context): Promise<string | undefined> {
+  if (publicUrl !== undefined) return parseBaseUrlFlag(publicUrl, "--public-url");
+  const { router } = (await context.target("router")).baseUrls;
+  if (!(await isEmulator(context))) return router;
+  const client = await context.client("emulator");
+  return (await client.call(checkReadiness)).public_url ?? router;
 }
 
 function parsePairs(texts: readonly string[]): Record<string, string | string[]> {
