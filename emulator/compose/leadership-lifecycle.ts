@@ -102,6 +102,11 @@ export class LeadershipLifecycle {
         // A response from the database shows that another process leads.
         if (leadership && error instanceof StoreFailedError) await withTimeout(wall, retryDelayMs, leadership.lost);
         const isLasting = error instanceof StateFormatError || !(standby?.hasSeenLeader || leadership?.isLost);
+        // All processes start with the same options, and the first one has stored the initial state.
+        if (origin && standby?.hasSeenLeader && error instanceof StateFormatError) {
+          log("The initial state was not used, because the store already contains a state");
+          return this.#startSession(undefined);
+        }
         if (!standby || isLasting || abortSignal.aborted) throw error;
         standby.standBy();
         if (lastReport !== String(error)) log(`This process cannot become the leader now: ${(error as Error).message}`);
