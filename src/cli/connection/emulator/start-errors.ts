@@ -3,8 +3,14 @@ import { lookupTable } from "../../../base/object.ts";
 import { emulatorOptions, type OptionDeclaration } from "../../../derive/emulator-options.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 
-/** Rewords an emulator's messages about options for the command line: `the option file` becomes `--file`. */
-const toFlagTerms = ({ message }: Error): string => message.replace(/\bthe option ([a-z]+)\b/g, "--$1");
+/**
+ * Rewords an emulator's messages about options for the command line: `the option file` becomes `--file`. Only the
+ * schema has no flag.
+ */
+const toFlagTerms = ({ message }: Error): string =>
+  message.replace(/\bthe option ([a-z]+)\b/g, (_, name: string) =>
+    name === "schema" ? "SVC_STORE_SCHEMA" : `--${name}`,
+  );
 
 const errorCodes = lookupTable<string>({
   StateLockedError: "state_in_use",

@@ -46,7 +46,7 @@ describe("standby of a store in a folder of its own", { skip: postgresSkipReason
       [again.exit, again.stderr],
       [
         1,
-        "error: The store already contains a state. Nothing was changed. Use another one with --schema, or continue this state without --from.\n",
+        "error: The store already contains a state. Nothing was changed. Use another one with SVC_STORE_SCHEMA, or continue this state without --from.\n",
       ],
     );
   });
