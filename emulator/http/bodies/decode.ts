@@ -63,8 +63,8 @@ export function createDecoder(
 const decodeJsonOrText: BodyDecoder = (bytes, type) => {
   if (bytes.length === 0) return emptyBody;
   if (isJsonType(type)) return parseJson(decodeJsonBytes(bytes));
-  const value = decodeUtf8(bytes);
-  return { value, getSource: () => value, length: bytes.length };
+  // Only a validation error quotes the text, after the credentials are checked (DECISIONS.md, P12).
+  return { value: bytes.toString("utf8"), getSource: () => decodeUtf8(bytes), length: bytes.length };
 };
 
 /** The other services reject a body that is not sent as JSON. */

@@ -92,6 +92,16 @@ describe("billing event", () => {
     }
     assert.equal((await send(routedWorld, [], "Basic !!!")).status, 401);
     assert.equal((await send(routedWorld, "{", "Basic !!!")).status, 422);
+    const sendBinary = (headers: Record<string, string>) =>
+      routedWorld.router("POST", path, {
+        body: Buffer.from([0xff]),
+        headers: { "content-type": "application/octet-stream", ...headers },
+      });
+    assert.deepEqual(pickStatusAndBody(await sendBinary({})), { status: 401, body: { detail: "Not authenticated" } });
+    assert.deepEqual(pickStatusAndBody(await sendBinary({ authorization: formatBasicHeader(credentials) })), {
+      status: 400,
+      body: { detail: "There was an error parsing the body" },
+    });
     assert.deepEqual(pickStatusAndBody(await send(routedWorld, [])), {
       status: 422,
       body: { detail: [{ type: "dict_type", loc: ["body"], msg: "Input should be a valid dictionary", input: [] }] },
