@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { FastifyReply, onSendHookHandler } from "fastify";
 import { toIsoMillis } from "../../src/base/clock.ts";
+import { hasNoBody } from "../../src/base/response-quirks.ts";
 import { waitForNextTurn } from "../../src/base/timing.ts";
 import { applyCorsHeaders } from "./guard.ts";
 import { removeHeaders } from "./hop-by-hop.ts";
@@ -46,7 +47,8 @@ export function sendResponse(reply: FastifyReply, httpResponse: HttpResponse): v
   // Fastify rejects a status above 599, which other servers send.
   reply.raw.statusCode = status;
   if (body === undefined || isComplete(body)) {
-    reply.send(status === 304 ? undefined : body);
+    // Fastify removes the type of a 204 that has a payload, even an empty one.
+    reply.send(hasNoBody(status) ? undefined : body);
     exchange?.end(status, failure);
     return;
   }

@@ -25,6 +25,12 @@ const oddResponses: Readonly<Record<string, readonly [pieces: readonly string[],
     {},
     "",
   ],
+  "a 204 with the type of the omitted body": [
+    [formatHead("HTTP/1.1 204 No Content", "Content-Type: application/json")],
+    204,
+    { "content-type": "application/json" },
+    "",
+  ],
   "a response that announces a trailer": [
     [`${formatHead("HTTP/1.1 200 OK", "Trailer: X-Sum", "Content-Length: 2")}ok`],
     200,
