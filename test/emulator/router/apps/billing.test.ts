@@ -53,6 +53,7 @@ describe("billing event", () => {
     const owner = async (id: string) => (await send(nobodyThere, { content: { customer: { id } } })).body;
     assert.deepEqual(await owner("eu_west_3"), { detail: "Cluster eu_west is unreachable" });
     assert.deepEqual(await owner("eu_3"), { detail: "Cluster eu is unreachable" });
+    assert.deepEqual(await owner("eu_west_"), { detail: "No customer id in the event" });
   });
 
   it("is rejected without a customer or for an unknown cluster", async (t) => {
