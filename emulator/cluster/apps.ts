@@ -1,7 +1,7 @@
 import { isObject, lookupTable } from "../../src/base/object.ts";
 import { findCustomerIds } from "../domain/apps.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
-import { findString, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
+import { findString, isFormType, parseJsonObject, readFormFields } from "../http/bodies/fields.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import { createJsonPassthrough } from "../http/reply.ts";
 import type { View } from "../store/port.ts";
@@ -63,10 +63,8 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
 const maxCommentLength = 40_000;
 
 /** Forms send the payload in a field. The body of an event is the payload itself. */
-function parsePayload(request: ReceivedRequest) {
-  const form = parseForm(request);
-  return parseJsonObject(form ? form.get("payload") : request.body);
-}
+const parsePayload = (request: ReceivedRequest) =>
+  parseJsonObject(isFormType(request.headers["content-type"]) ? readFormFields(request).payload : request.body);
 
 type Payload = Readonly<Record<string, unknown>>;
 

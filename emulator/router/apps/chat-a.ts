@@ -2,7 +2,7 @@ import { verifyChatA } from "../../../src/schemes/connected-apps.ts";
 import { readConnectedApps } from "../../domain/apps.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
-import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
+import { findString, isFormType, parseJsonObject, readFormFields } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { removeHeaders } from "../../http/hop-by-hop.ts";
 import { createJsonPassthrough, Passthrough } from "../../http/reply.ts";
@@ -29,17 +29,17 @@ interface ChatMessage {
 }
 
 function parseMessage(request: Pick<ReceivedRequest, "headers" | "body">): ChatMessage {
-  const form = parseForm(request);
-  if (form) {
-    const payload = parseJsonObject(form.get("payload"));
+  if (isFormType(request.headers["content-type"])) {
+    const form = readFormFields(request);
+    const payload = parseJsonObject(form.payload);
     // An installation for a whole enterprise can lack a team.
     const teams = [
       findString(payload, "team", "id"),
       findString(payload, "chat_a_team_id"),
-      form.get("chat_a_team_id") || undefined,
+      form.chat_a_team_id || undefined,
       findString(payload, "enterprise", "id"),
     ];
-    return { teams, isSslCheck: form.get("ssl_check") === "1" };
+    return { teams, isSslCheck: form.ssl_check === "1" };
   }
   const event = parseJsonObject(request.body);
   const isChallenge = findString(event, "type") === "url_verification";

@@ -63,6 +63,15 @@ describe("chat_a", () => {
     assert.deepEqual(emulator.listForwarded(), [`us POST ${event}`, `us POST ${interaction}`, `us POST ${options}`]);
   });
 
+  it("uses the last payload of a form, as FastAPI does", async (t) => {
+    const emulator = await startRoutedEmulator(t);
+    await emulator.map("teams", "eu-1", ["T1"]);
+    await emulator.map("teams", "us-1", ["T2"]);
+    const body = ["T1", "T2"].map((id) => createPayloadRequest({ team: { id } }).body).join("&");
+    await emulator.router("POST", interaction, { body, headers: formHeaders });
+    assert.deepEqual(emulator.listForwarded(), [`us POST ${interaction}`]);
+  });
+
   it("responds to url_verification directly", async (t) => {
     const emulator = await startRoutedEmulator(t);
     const body = { type: "url_verification", token: "t", challenge: "3eZbrw1a" };
