@@ -45,11 +45,15 @@ const renderContext = (context: object): Html =>
     `<script type="application/json" id="context">${JSON.stringify(context).replaceAll("<", "\\u003c")}</script>`,
   );
 
+/** The last of a repeated parameter counts, as for the router (DECISIONS.md, R14). */
+const parseQuery = ({ parsedTarget }: ReceivedRequest): URLSearchParams =>
+  new URLSearchParams(Object.fromEntries(new URLSearchParams(parsedTarget.search)));
+
 const iframePath = "/router/v1/crm_a/iframe";
 
 /** Responds with the page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
-const openIframe: ForwardedHandler = async ({ parsedTarget }, context, finding) => {
-  const query = new URLSearchParams(parsedTarget.search);
+const openIframe: ForwardedHandler = async (request, context, finding) => {
+  const query = parseQuery(request);
   const contract = query.get("contract_id");
   const workspaceIds = await findActingWorkspaces(query, context, finding);
   if (contract) return createRedirect(await renderContractPage(contract, workspaceIds, context));
@@ -75,8 +79,8 @@ async function renderContractPage(id: string, workspaceIds: readonly number[], {
 }
 
 /** Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
-const listCards: ForwardedHandler = async ({ parsedTarget }, context, finding) => {
-  const query = new URLSearchParams(parsedTarget.search);
+const listCards: ForwardedHandler = async (request, context, finding) => {
+  const query = parseQuery(request);
   const record = parseRecord(query);
   const rows = await listContractsOfRecord(record, await findActingWorkspaces(query, context, finding), context);
   if (record === undefined || rows.length === 0) return createJsonPassthrough(200, { results: [] });
@@ -139,7 +143,7 @@ const openCanvas: ForwardedHandler = async (request, { store }) => {
     }),
     // The CRM's tokens are in `client` of the same envelope, and must not be in a page.
     context: typeof context === "object" && context !== null ? context : {},
-    frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseFrontEnd(request))),
+    frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseQuery(request).get("index_url_override"))),
   });
 };
 
@@ -148,12 +152,9 @@ const showCanvas: ForwardedHandler = async (request, { store }) => {
   return renderAppPage({
     title,
     content: html`<p>The CRM opens this page with a signed request, which identifies the user.</p>`,
-    frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseFrontEnd(request))),
+    frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseQuery(request).get("index_url_override"))),
   });
 };
-
-const parseFrontEnd = ({ parsedTarget }: ReceivedRequest) =>
-  new URLSearchParams(parsedTarget.search).getAll("index_url_override").at(-1);
 
 const allowFrontEnd = (frontEnd: URL | "refused" | undefined): URL | undefined =>
   frontEnd === "refused" ? undefined : frontEnd;

@@ -95,7 +95,7 @@ export function* findIdentifiers(request: RequestContents): Generator<OwnerIdent
   if (headers["client-id"]) yield { table: "cluster_clients", key: headers["client-id"] };
   yield* find("cluster_clients", ["client_id"], ["client_ids"]);
   yield* find("cluster_emails", ["email_hash"], ["email_hash_list"]);
-  yield* find("cluster_emails", ["email", "login_hint"], [], hashEmail);
+  yield* find("cluster_emails", ["email", "login_hint", "userEmail"], [], hashEmail);
   yield* find("user_codes", ["user_code"], ["user_codes"], toUserCodeKey);
   yield* find("creator_tokens", ["creator_token"], ["creator_tokens"]);
   yield* find("counterparty_tokens", ["counterparty_token", "cp_token"], ["cp_tokens"]);
@@ -103,7 +103,8 @@ export function* findIdentifiers(request: RequestContents): Generator<OwnerIdent
     yield* listInviteTokenIdentifiers(token);
   yield* find("chat_a_teams", ["chat_a_team_id", "team_id"], ["chat_a_team_id_list"]);
   const [type] = readValues(["integration_type"]);
-  yield* find("external_integrations", ["external_id"], ["external_id_list"], (id) => buildIntegrationKey(id, type));
+  const toIntegrationKey = (id: string) => buildIntegrationKey(id, type);
+  yield* find("external_integrations", ["external_id", "portalId"], ["external_id_list"], toIntegrationKey);
   yield* find("signatories", ["signatory_hash"]);
   // The session is last, because it belongs to an earlier sign-in, which can be at another cluster.
   const session = findSession(headers);

@@ -59,17 +59,7 @@ export const crmHandlers = {
 /** Verifies and forwards a request that has its credentials and payload in the query. */
 async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
   await verifySignature(call);
-  return forwardToOne(call, await findCrmOwner(call, buildOwnerQuery(call.request.parsedTarget.search)));
-}
-
-/** Renames the CRM's identifiers, so that they select a cluster as usual (DECISIONS.md, R14, R29). */
-function buildOwnerQuery(search: string): string {
-  const query = new URLSearchParams(search);
-  const email = query.get("userEmail");
-  const portal = query.get("portalId");
-  if (email !== null && !query.has("email")) query.set("email", email);
-  if (portal !== null && !query.has("external_id")) query.set("external_id", portal);
-  return String(query);
+  return forwardToOne(call, await findCrmOwner(call, call.request.parsedTarget.search));
 }
 
 type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;

@@ -36,6 +36,8 @@ const cases: Record<string, [string, TestRequest?]> = {
   email_hash: [`/x?email_hash=${hashEmail("ada@example.com")}`],
   "a hashed e-mail address": ["/x", { body: { email: " ADA@example.com " } }],
   "a hashed login_hint": ["/x?login_hint=ada%40example.com"],
+  "a hashed userEmail of crm_a": ["/x?userEmail=ada%40example.com"],
+  "portalId of crm_a": ["/x?portalId=tenant"],
   "user_code as users type it": ["/x?user_code=wdjb-mjht"],
   creator_token: ["/x?creator_token=creator"],
   cp_token: ["/x?cp_token=counterparty"],
