@@ -41,10 +41,13 @@ function respondToPreflight({ method, atPath }: HttpExchange): HttpResponse | un
   };
 }
 
-/** The location is relative, so that it works with any name of this host (DECISIONS.md, C3). */
-function respondToOtherSlash({ method, parsedTarget, operations }: HttpExchange): HttpResponse | undefined {
+/**
+ * The method does not matter if nothing is declared at the path as sent. The location is relative, so that it works
+ * with any name of this host (DECISIONS.md, C3).
+ */
+function respondToOtherSlash({ method, parsedTarget, operations, atPath }: HttpExchange): HttpResponse | undefined {
   const { path, search } = parsedTarget;
-  const match = operations.matchOtherSlash(method, path);
+  const match = operations.matchOtherSlash(atPath.length === 0 ? undefined : method, path);
   if (!match) return undefined;
   const location = match.documentedPath.split("/").map(encodeURIComponent).join("/");
   return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };

@@ -55,8 +55,14 @@ export class OperationTable {
     return this.#routes.findAll(path).map((index) => this.all[index]!);
   }
 
-  /** Returns the operation of the path with or without a trailing slash, for services that distinguish these paths. */
-  matchOtherSlash(method: string, path: string): (OperationMatch & { readonly documentedPath: string }) | undefined {
+  /**
+   * Returns the operation of the path with or without a trailing slash, for services that distinguish these paths.
+   * Without a method, this is the first operation of the path.
+   */
+  matchOtherSlash(
+    method: string | undefined,
+    path: string,
+  ): (OperationMatch & { readonly documentedPath: string }) | undefined {
     const documentedPath = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
     const route = this.#routes.find(method, documentedPath);
     const bound = route && this.all[route.index]!;

@@ -67,10 +67,10 @@ export class Routes {
     );
   }
 
-  /** Returns the operation that accepts a request, with the values of its parameters. */
-  find(method: string, path: string): FoundRoute | undefined {
+  /** Returns the operation that accepts a request, by default of any method, with the values of its parameters. */
+  find(method: string | undefined, path: string): FoundRoute | undefined {
     const values: string[] = [];
-    const route = this.#search(path, values, ({ methods }) => methods.includes(method));
+    const route = this.#search(path, values, ({ methods }) => method === undefined || methods.includes(method));
     return route && { index: route.index, params: createParams(route, values) };
   }
 

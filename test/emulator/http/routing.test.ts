@@ -141,6 +141,7 @@ describe("contract API path", () => {
 
   for (const [method, target, location] of [
     ["POST", "/api/v2.1/public/contracts?x=%20", "/api/v2.1/public/contracts/?x=%20"],
+    ["DELETE", "/api/v2.1/public/contracts", "/api/v2.1/public/contracts/"],
     [
       "GET",
       "/api/v2.1/public/contracts/T%20é/status/".replace("é", "%C3%A9"),
