@@ -30,10 +30,12 @@ export const formatOperation = ({ method, path }: Operation): string => `${[meth
 
 /** Dialect of the contract API with shapes A and C (DECISIONS.md, F4, C1). */
 const platformDialect: ErrorDialect = {
-  toInvalidResponse: (problems, operation) =>
-    isUnknownPath(problems, operation)
-      ? createFailureResponse("not-found", undefined)
-      : createFailureResponse("invalid-fields", toFieldMessages(problems)),
+  toInvalidResponse(problems, operation) {
+    const pathFailure = findPathFailure(problems, operation);
+    return pathFailure
+      ? createFailureResponse(pathFailure, undefined)
+      : createFailureResponse("invalid-fields", toFieldMessages(problems));
+  },
 
   toUnreadableResponse: (problem) =>
     problem.reason === "media-type"
@@ -50,9 +52,13 @@ const platformDialect: ErrorDialect = {
   toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
-/** An invalid ID has the same response as an unknown ID. */
-const isUnknownPath = (problems: readonly ValidationProblem[], { failures }: Operation): boolean =>
-  problems.some(({ part }) => part === "path") && failures.includes("not-found");
+/** An invalid ID has the same response as an unknown path, and a number that is too large for an ID as an unknown ID. */
+function findPathFailure(problems: readonly ValidationProblem[], { failures, hidesMissing }: Operation) {
+  const problem = problems.find(({ part }) => part === "path");
+  if (!problem || !failures.includes("not-found")) return undefined;
+  const isNumber = /^\d+$/.test(String(getValueAt(problem.source, problem.issue.path)));
+  return hidesMissing && isNumber ? "permission-denied" : "not-found";
+}
 
 interface FieldMessages {
   [name: string]: string[] | FieldMessages;

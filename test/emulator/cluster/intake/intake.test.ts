@@ -282,7 +282,7 @@ describe("intake.delete", () => {
     const foreign = await createIntake(otherApi, { workflow_id: 204 });
     assert.deepEqual(pickStatusAndBody(await emulator.api("DELETE", `${path}${mine.id}/`)), { status: 204, body: "" });
 
-    for (const id of [mine.id, foreign.id, 999]) {
+    for (const id of [mine.id, foreign.id, 999, "9007199254740993", "9".repeat(400)]) {
       await assertRejected(emulator, () => emulator.api("GET", `${path}${id}/`), forbidden);
       const body = { title: "Mine" };
       await assertRejected(emulator, () => emulator.api("PATCH", `${path}${id}/`, { body }), forbidden);
