@@ -2,7 +2,7 @@ import { type ContractFilter, contractFilters } from "../../../src/api/contracts
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
-import { inView } from "../../http/handler.ts";
+import { type FindingReporter, inView } from "../../http/handler.ts";
 import type { IndexQuery, View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { mapPage, ProblemCollector, paginateList, paginateSlice } from "../response.ts";
@@ -17,10 +17,10 @@ import {
 } from "./rows.ts";
 
 export const contractListHandlers = {
-  "contracts.list": inView(async (view, { query }, { cluster, caller, fail }) => {
+  "contracts.list": inView(async (view, { query }, { cluster, caller, fail, finding }) => {
     const { workspace } = caller;
     const problems = new ProblemCollector();
-    const filters = parseFilters(query, workspace, problems);
+    const filters = parseFilters(query, workspace, problems, finding);
     if (problems.fields) return fail("invalid-fields", problems.fields);
     const text = query.query?.trim().toLowerCase();
     const indexedSets = filters.flatMap(({ slices }) => (slices ? [slices] : []));
@@ -144,16 +144,28 @@ interface Range {
   readonly to: number;
 }
 
-function parseFilters(query: Readonly<Record<string, unknown>>, workspace: Workspace, problems: ProblemCollector) {
+function parseFilters(
+  query: Readonly<Record<string, unknown>>,
+  workspace: Workspace,
+  problems: ProblemCollector,
+  finding: FindingReporter,
+) {
   const filters: Filter[] = [];
   const ranges = new Map<ContractFilter, Range>();
   for (const [key, value] of Object.entries(query)) {
     if (!key.startsWith("filter__") || value === undefined) continue;
     const [, name = "", operator = "$eq"] = /^filter__(\w+?)(?:\[(\$\w+)\])?$/.exec(key) ?? [];
     const field = name as ContractFilter;
+    const texts = operator === "$in" ? splitList(String(value)) : [String(value)];
     const filter = Object.hasOwn(contractFilters, name)
-      ? parseFilter(field, operator, String(value), workspace)
+      ? parseFilter(field, operator, texts, workspace)
       : "Invalid filter field";
+    const unknownStatuses = field === "display_status" ? texts.filter((text) => findStatus(text) === undefined) : [];
+    if (unknownStatuses.length > 0) {
+      // Whether the real service rejects them is not public (DECISIONS.md, E1).
+      const detail = `${key} must be one of ${contractStatuses.join(", ")}, got ${unknownStatuses.join(", ")}`;
+      finding("unknown-filter-value", detail);
+    }
     if (typeof filter === "string") problems.add([key], filter);
     else if ("matches" in filter) filters.push(filter);
     else {
@@ -165,6 +177,12 @@ function parseFilters(query: Readonly<Record<string, unknown>>, workspace: Works
   return [...filters, ...[...ranges].map(([field, range]) => createRangeFilter(field, range, workspace))];
 }
 
+/** `\,` is a comma within a value (DECISIONS.md, F8). */
+const splitList = (text: string): string[] =>
+  (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ","));
+
+const findStatus = (text: string) => contractStatuses.find((each) => each.toLowerCase() === text.toLowerCase());
+
 const dateFilters: readonly ContractFilter[] = ["created_at", "execution_date", "expiring_at", "last_updated_on"];
 
 const parseNumber = (field: ContractFilter, text: string): number =>
@@ -173,22 +191,17 @@ const parseNumber = (field: ContractFilter, text: string): number =>
 function parseFilter(
   field: ContractFilter,
   operator: string,
-  text: string,
+  texts: readonly string[],
   workspace: Workspace,
 ): Filter | Range | string {
-  if (operator === "$eq") return createEqualFilter(field, [text], workspace);
+  if (operator === "$eq" || operator === "$in") return createEqualFilter(field, texts, workspace);
   if (operator === "$ne") {
-    const { matches } = createEqualFilter(field, [text], workspace);
+    const { matches } = createEqualFilter(field, texts, workspace);
     return { field, matches: (actual) => !matches(actual) };
-  }
-  // `\,` is a comma within a value (DECISIONS.md, F8).
-  if (operator === "$in") {
-    const values = (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ","));
-    return createEqualFilter(field, values, workspace);
   }
   const toRange = rangeBuilders[operator];
   if (!toRange || contractFilters[field] !== "order") return "Invalid filter operator";
-  const bound = parseNumber(field, text);
+  const bound = parseNumber(field, texts[0]!);
   if (Number.isNaN(bound)) return `Input should be a valid ${dateFilters.includes(field) ? "date" : "number"}`;
   return { ...everyNumber, ...toRange(bound) };
 }
@@ -243,10 +256,7 @@ interface ValueIndex {
 
 const partyEmailIndex: ValueIndex = { by: "party_email", toKey: (text) => text.toLowerCase() };
 const valueIndexes: Partial<Readonly<Record<ContractFilter, ValueIndex>>> = {
-  display_status: {
-    by: "status",
-    toKey: (text) => contractStatuses.find((each) => each.toLowerCase() === text.toLowerCase()),
-  },
+  display_status: { by: "status", toKey: findStatus },
   contract_type_id: { by: "type", toKey: Number },
   client_email: partyEmailIndex,
   client_email_address: partyEmailIndex,

@@ -187,6 +187,22 @@ describe("contract list", () => {
     }
   });
 
+  it("finds nothing for an unknown status, and reports it", async (t) => {
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    assert.equal(await listIds(emulator.api, "?filter__display_status[$in]=SIGNED,sign,OPEN"), "");
+    const { items } = (await emulator.control("GET", "requests?service=contracts")).body as {
+      items: readonly { findings: readonly object[] }[];
+    };
+    assert.deepEqual(items.at(-1)?.findings, [
+      {
+        code: "unknown-filter-value",
+        detail:
+          "filter__display_status[$in] must be one of DRAFT, REDLINING, SIGN, EXECUTED, ON_HOLD, VOIDED, got SIGNED, OPEN",
+      },
+    ]);
+  });
+
   it("combines filters by intersection", async (t) => {
     const emulator = await startTestEmulator(t);
     await createSeveralContracts(emulator);
