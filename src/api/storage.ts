@@ -39,6 +39,7 @@ export const putObject = defineOperation({
   request: { params, query: signature, body: stream({ maxBytes }) },
   responses: { 200: empty() },
   failures: [
+    "storage-two-mechanisms",
     "storage-expired",
     "storage-signature-mismatch",
     "storage-unsigned-headers",
@@ -63,7 +64,7 @@ export const getObject = defineOperation({
   auth: "none",
   request: { params, query: signature },
   responses: { 200: bytes("application/octet-stream") },
-  failures: ["storage-expired", "storage-signature-mismatch", "storage-no-such-key"],
+  failures: ["storage-two-mechanisms", "storage-expired", "storage-signature-mismatch", "storage-no-such-key"],
   cli: { by: "files download" },
   basis: { assumed: "The specification shows only that the download URL is signed. The style follows the upload URL." },
   examples: [],

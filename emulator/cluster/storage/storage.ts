@@ -65,13 +65,16 @@ const createRequestIds = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluste
   hostId: cluster.id,
 });
 
-type StorageCall = ClusterContext & HandlerCall<"storage-expired" | "storage-signature-mismatch", unknown>;
+type StorageCall = ClusterContext &
+  HandlerCall<"storage-two-mechanisms" | "storage-expired" | "storage-signature-mismatch", unknown>;
 
 /** The expiry is compared with the virtual time of the request's arrival (DECISIONS.md, P24). */
 async function requireSignedObject(method: "GET" | "PUT", key: string, context: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = context;
   // Undeclared methods also reach this function.
   if (request.method !== method) return fail("storage-signature-mismatch", createRequestIds(context));
+  if (request.headers.authorization && request.parsedTarget.search.includes("X-Sig-Signature="))
+    return fail("storage-two-mechanisms", createRequestIds(context));
   const nowMs = clock.now();
   const [object, signingKey] = await store.read(async (view) => [
     await view.get(storedObjects, key),

@@ -52,6 +52,12 @@ interface DigestProblem {
 }
 
 export const storageFailures = {
+  "storage-two-mechanisms": defineStorageFailure({
+    when: "an authorization header is sent in addition to the signature of the URL",
+    code: "InvalidArgument",
+    says: "Only one auth mechanism allowed; only the X-Sig-Signature query parameter or the Authorization header should be specified",
+    fields: () => ({ ArgumentName: "Authorization" }),
+  }),
   "storage-expired": defineStorageFailure({
     status: 403,
     when: "the signed URL has expired",

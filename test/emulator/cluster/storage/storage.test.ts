@@ -109,6 +109,7 @@ const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 /** The constant error documents by failure code. */
 const documents = {
   "storage-signature-mismatch": `${xmlDeclaration}<Error><Code>SignatureDoesNotMatch</Code><Message>The request signature we calculated does not match the signature you provided. Check your key and signing method.</Message>…</Error>`,
+  "storage-two-mechanisms": `${xmlDeclaration}<Error><Code>InvalidArgument</Code><Message>Only one auth mechanism allowed; only the X-Sig-Signature query parameter or the Authorization header should be specified</Message><ArgumentName>Authorization</ArgumentName>…</Error>`,
   "storage-credentials": `${xmlDeclaration}<Error><Code>InvalidRequest</Code><Message>The headers client-id and client-secret must not be sent to a signed URL.</Message>…</Error>`,
   "storage-no-such-key": `${xmlDeclaration}<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message><Key>KEY</Key>…</Error>`,
   "storage-too-large": `${xmlDeclaration}<Error><Code>EntityTooLarge</Code><Message>Your proposed upload exceeds the maximum allowed size</Message><MaxSizeAllowed>5368709120</MaxSizeAllowed>…</Error>`,
@@ -331,6 +332,18 @@ describe("storage.get", () => {
     }
     const head = await fetch(url, { method: "HEAD" });
     assert.deepEqual([head.status, head.headers.get("content-type")], [403, "application/xml"]);
+    assert.equal(await (await fetch(url)).text(), "bytes");
+  });
+
+  it("rejects an authorization header, as a PUT does", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const { file_id, upload_url } = await initializeUpload(emulator);
+    const headers = { "content-type": "application/pdf", authorization: "Bearer token" };
+    const expected = createXmlResponse(400, documents["storage-two-mechanisms"]);
+    assert.deepEqual(await readStorageError(await putObject(upload_url, "bytes", headers)), expected);
+    await putObject(upload_url, "bytes");
+    const url = await downloadUrl(emulator, file_id);
+    assert.deepEqual(await readStorageError(await fetch(url, { headers })), expected);
     assert.equal(await (await fetch(url)).text(), "bytes");
   });
 
