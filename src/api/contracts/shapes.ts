@@ -154,13 +154,19 @@ export const SignatoryDetails = z.object({
 });
 
 /** Metadata of the upstream system; `id` is the key for later look-ups. */
-export const ExternalMetadataRequest = z.object({
-  id: z.string().min(1).optional().describe("Record ID in the upstream system"),
-  integration_name: z.string().optional(),
-  record_type: z.string().optional(),
-  record_data: dictionary(z.unknown()).optional().describe("Free-form"),
-  object_configuration_id: z.uuid().optional().describe("Requires record_type"),
-});
+export const ExternalMetadataRequest = z
+  .object({
+    id: z.string().min(1).optional().describe("Record ID in the upstream system"),
+    integration_name: z.string().optional(),
+    record_type: z.string().optional(),
+    record_data: dictionary(z.unknown()).optional().describe("Free-form"),
+    object_configuration_id: z.uuid().optional().describe("Requires record_type"),
+  })
+  .refine(({ object_configuration_id: id, record_type: type }) => id === undefined || type !== undefined, {
+    path: ["record_type"],
+    error: "Field required",
+  })
+  .meta({ dependentRequired: { object_configuration_id: ["record_type"] } });
 
 /** Activities of the new counterparties of a contract, emitted before those of the contract (DECISIONS.md, C8). */
 export const counterpartyActivities = [

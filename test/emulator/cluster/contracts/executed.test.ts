@@ -147,7 +147,7 @@ describe("import of an executed contract", () => {
   it("rejects object configurations, because the workspace has none", async (t) => {
     const emulator = await startTestEmulator(t);
     const object_configuration_id = "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11";
-    const body = await createImportRequest({ external_metadata: { id: "1", object_configuration_id } });
+    const body = await createImportRequest({ external_metadata: { record_type: "deal", object_configuration_id } });
     const message = "Object configuration not found.";
     await assertRejected(emulator, () => emulator.api("POST", path, { body }), {
       status: 404,

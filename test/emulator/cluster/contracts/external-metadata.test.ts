@@ -121,10 +121,14 @@ describe("external metadata", () => {
       body: { external_metadata: { id: ["Input should be a valid string"] } },
     });
     const message = "Object configuration not found.";
-    await assertRejected(
-      emulator,
-      putMetadata({ id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" }),
-      { status: 404, body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message } },
-    );
+    const object_configuration_id = "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11";
+    await assertRejected(emulator, putMetadata({ id: "1", object_configuration_id }), {
+      status: 400,
+      body: { external_metadata: { record_type: ["Field required"] } },
+    });
+    await assertRejected(emulator, putMetadata({ id: "1", record_type: "deal", object_configuration_id }), {
+      status: 404,
+      body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
+    });
   });
 });

@@ -167,7 +167,7 @@ describe("third-party paper validation", () => {
     ],
     [
       "with an object configuration",
-      { external_metadata: { id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" } },
+      { external_metadata: { record_type: "deal", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" } },
       {
         status: 404,
         body: {
