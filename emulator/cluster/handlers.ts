@@ -4,6 +4,7 @@ import { commentHandlers } from "./contracts/comments.ts";
 import { contractHandlers } from "./contracts/contracts.ts";
 import { paperHandlers } from "./contracts/creation/paper.ts";
 import { contractDetailHandlers } from "./contracts/details.ts";
+import { externalMetadataHandlers } from "./contracts/external-metadata.ts";
 import { approvalHandlers } from "./contracts/lifecycle/approvals.ts";
 import { executionHandlers } from "./contracts/lifecycle/execution.ts";
 import { contractListHandlers } from "./contracts/list.ts";
@@ -29,6 +30,7 @@ export const contractApiHandlers = {
   ...executionHandlers,
   ...documentHandlers,
   ...contractDetailHandlers,
+  ...externalMetadataHandlers,
   ...accessHandlers,
   ...paperHandlers,
   ...webhookHandlers,

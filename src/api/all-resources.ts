@@ -11,6 +11,7 @@ export * as "contracts/counterparties" from "./contracts/counterparties.ts";
 export * as "contracts/counterparty-contacts" from "./contracts/counterparty-contacts.ts";
 export * as "contracts/documents" from "./contracts/documents.ts";
 export * as "contracts/execution" from "./contracts/execution.ts";
+export * as "contracts/external-metadata" from "./contracts/external-metadata.ts";
 export * as "contracts/files" from "./contracts/files.ts";
 export * as "contracts/intake" from "./contracts/intake.ts";
 export * as "contracts/key-pointers" from "./contracts/key-pointers.ts";

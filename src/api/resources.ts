@@ -16,6 +16,7 @@ export const resources = {
   "contracts/files": () => import("./contracts/files.ts"),
   "contracts/intake": () => import("./contracts/intake.ts"),
   "contracts/contracts": () => import("./contracts/contracts.ts"),
+  "contracts/external-metadata": () => import("./contracts/external-metadata.ts"),
   "contracts/contract-list": () => import("./contracts/contract-list.ts"),
   "contracts/execution": () => import("./contracts/execution.ts"),
   "contracts/documents": () => import("./contracts/documents.ts"),

@@ -11,16 +11,8 @@ import { reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { requireVisibleContract } from "./access.ts";
-import { emitContractEvent, findPendingParty, toCreatedContract, toPerformer } from "./records.ts";
-import {
-  type Contract,
-  contracts,
-  type ExternalMetadata,
-  requireContract,
-  requireContractNumber,
-  storeContractChange,
-  toWorkspaceKey,
-} from "./rows.ts";
+import { emitContractEvent, findPendingParty, toPerformer } from "./records.ts";
+import { type Contract, contracts, requireContract, requireContractNumber, storeContractChange } from "./rows.ts";
 
 /** Handlers for the data that is stored next to a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers = {
@@ -77,30 +69,6 @@ export const contractDetailHandlers = {
   "contract-details.process-metrics": inView(async (view, { params }, { caller, fail }) => {
     const row = await requireContractNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
     return buildProcessMetrics(row);
-  }),
-
-  // Keys of a contract in external systems (DECISIONS.md, C13 and F14).
-  "external-metadata.put": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireContract(tx, caller, params.contract_id, fail);
-    requireKnownConfiguration(body.external_metadata, fail);
-    const external_metadata = { ...row.external_metadata, ...body.external_metadata };
-    if (isEmpty(body.external_metadata)) return { external_metadata };
-    const at = clock.now();
-    const after = storeContractChange(tx, row, at, { external_metadata });
-    const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
-    await emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, after);
-    return { external_metadata };
-  }),
-
-  "external-metadata.show": inView(async (view, { params }, { caller, fail }) => {
-    const row = await requireContract(view, caller, params.contract_id, fail);
-    return { external_metadata: row.external_metadata ?? {} };
-  }),
-
-  "external-metadata.find": inView(async (view, { params }, { cluster, caller }) => {
-    const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
-    const rows = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
-    return Promise.all(rows.map((row) => toCreatedContract(view, { cluster }, row)));
   }),
 
   "intake-form.update": inTransaction(async (tx, { params, body }, { clock, caller, fail, finding }) => {
@@ -189,23 +157,6 @@ export const haveMetricsChanged = (before: Contract, after: Contract): boolean =
   JSON.stringify(buildProcessMetrics(before)) !== JSON.stringify(buildProcessMetrics(after));
 
 const formatTime = (at: number | null): string | null => (at === null ? null : toIsoSeconds(at));
-
-/** DECISIONS.md, F6 */
-const maxFoundContracts = 50;
-
-/** Metadata without keys changes nothing and emits nothing (DECISIONS.md, C13). */
-const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
-
-export const normalizeMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
-  metadata == null || isEmpty(metadata) ? null : metadata;
-
-/** Rejects every name, because emulated workspaces have no object configurations (DECISIONS.md, F5). */
-export function requireKnownConfiguration(
-  metadata: ExternalMetadata | null | undefined,
-  fail: Fail<"unknown-object-configuration">,
-): void {
-  if (metadata?.object_configuration_id !== undefined) fail("unknown-object-configuration");
-}
 
 /** DECISIONS.md, C14 */
 function requireOpen(row: Contract, type: ContractType | undefined, fail: Fail<"intake-form-closed">): void {

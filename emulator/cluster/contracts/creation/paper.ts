@@ -15,7 +15,7 @@ import {
   findNamedContractType,
   findNamedRow,
 } from "../../workspace/workspace-rows.ts";
-import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
+import { normalizeMetadata, requireKnownConfiguration } from "../external-metadata.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
 import { toListedContract, toPerformer } from "../records.ts";

@@ -10,7 +10,7 @@ import { ProblemCollector } from "../../response.ts";
 import { applyDefaultAnswers, reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
 import { assignPersonIds } from "../../workspace/users.ts";
 import { findEntityByReference, findTemplate, formatRowNotFound } from "../../workspace/workspace-rows.ts";
-import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
+import { normalizeMetadata, requireKnownConfiguration } from "../external-metadata.ts";
 import { type PartyInput, resolveParties } from "../parties.ts";
 import { formatFullName } from "../records.ts";
 import type { ContractParty, ContractSignatory } from "../rows.ts";

@@ -18,7 +18,7 @@ async function showExisting({ call, client }: PreparedRequest, spec: CommandSpec
       hint: "Set it to the ID of the record in your system: --set external_metadata.id=ID",
     });
   }
-  const { findByExternalMetadata } = await import("../../../api/contracts/contracts.ts");
+  const { findByExternalMetadata } = await import("../../../api/contracts/external-metadata.ts");
   const params = { external_metadata_id: id };
   // The response without this field is undocumented.
   const contracts = await client.call(findByExternalMetadata, { params }).catch(replaceMissing([]));
