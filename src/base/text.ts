@@ -37,6 +37,13 @@ function computeTypingDistance(a: string, b: string): number {
   return rows[a.length]![b.length]!;
 }
 
+/** Returns the text with its first letter in upper case. */
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Lowercases the first letter of a sentence for use after a colon, unless the first word is an acronym. */
+export const lowercaseFirst = (text: string): string =>
+  text.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase());
+
 /** Formats a count with its noun: `1 row`, `2 rows`, `3 retries`. */
 export const pluralize = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;

@@ -1,4 +1,5 @@
 import { lookupTable } from "../../base/object.ts";
+import { capitalize } from "../../base/text.ts";
 import type { listDeliveries } from "../emulator/deliveries.ts";
 import type { ResultOf } from "../operation.ts";
 
@@ -90,12 +91,6 @@ const alterations = lookupTable({
 /** Reports whether the sent bytes and signature are the shown ones. */
 export const wasSentUnaltered = ({ fault }: Pick<Attempt, "fault">): boolean =>
   fault === null || !["drop", "tamper", "wrong_key"].includes(fault.effect);
-
-export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** Lowercases the first letter of a sentence for use after a colon, unless the first word is an acronym. */
-export const lowercaseFirst = (text: string): string =>
-  text.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase());
 
 const trimPeriod = (text: string): string => text.replace(/\.$/, "");
 

@@ -1,8 +1,9 @@
+import { lowercaseFirst } from "../../base/text.ts";
 import { matchesPathPattern } from "../../base/urls.ts";
 import type { listFaults } from "../emulator/faults.ts";
 import type { ResultOf } from "../operation.ts";
 import { describeRetrySchedule, type RetrySchedule } from "../webhook-retries.ts";
-import { type Attempt, describeAttemptOutcome, getCausingFault, lowercaseFirst } from "./attempts.ts";
+import { type Attempt, describeAttemptOutcome, getCausingFault } from "./attempts.ts";
 
 /** A recommended action, with its command if there is one. */
 export interface RemedyStep {

@@ -1,5 +1,6 @@
 import type { Operation, ResultOf } from "../../api/operation.ts";
 import { lookupTable } from "../../base/object.ts";
+import { capitalize } from "../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import type { Context } from "../command.ts";
@@ -48,7 +49,7 @@ async function promptForInput(field: string, spec: InputSpec, context: Context, 
 
 const formatQuestion = (field: string, { description }: InputSpec): string => {
   const name = field.replaceAll("_", " ").replaceAll("-", " ");
-  const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  const title = capitalize(name);
   return description && description.toLowerCase() !== name ? `${title} (${description}):` : `${title}:`;
 };
 

@@ -1,6 +1,5 @@
 import {
   type Attempt,
-  capitalize,
   type Delivery,
   describeAttemptOutcome,
   filterScheduled,
@@ -8,11 +7,11 @@ import {
   formatAttemptNumber,
   formatDeliveryStatus,
   hasSucceeded,
-  lowercaseFirst,
 } from "../../api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { getRetryDelayMs } from "../../api/webhook-retries.ts";
+import { capitalize, lowercaseFirst } from "../../base/text.ts";
 import { formatElapsed, formatTime, getTone, pluralize, toWords } from "../format.ts";
 import type { ActionOutcome } from "../state/act.ts";
 import { getWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";

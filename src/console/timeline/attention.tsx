@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
-import { capitalize, hasSucceeded } from "../../api/webhook-health/attempts.ts";
+import { hasSucceeded } from "../../api/webhook-health/attempts.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
+import { capitalize } from "../../base/text.ts";
 import { filterStepsWithoutButtons, toResendOutcome as outcomeOf } from "../deliveries/explain.ts";
 import { pluralize } from "../format.ts";
 import { Action } from "../parts/action.tsx";
