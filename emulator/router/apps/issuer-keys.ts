@@ -1,5 +1,8 @@
+import type { WallClock } from "../../../src/base/clock.ts";
 import type { IssuerKey } from "../../domain/apps.ts";
-import { type ClusterRequestContext, requestCluster } from "../proxied/request-cluster.ts";
+import type { EmulatorSettings } from "../../domain/settings.ts";
+import { parseJsonObject } from "../../http/bodies/fields.ts";
+import { type Forwarder, sendRequest } from "../../http/outgoing/forward.ts";
 
 interface KeySet {
   /** Wall-clock time of the request. */
@@ -12,13 +15,20 @@ interface KeySet {
 const maxKeyAgeMs = 24 * 60 * 60 * 1_000;
 /** An unknown key can be new, but unknown keys must not cause a request each time. */
 const minRequestIntervalMs = 10_000;
+const maxDocumentBytes = 1024 * 1024;
+
+interface RequestContext {
+  readonly forwarder: Forwarder;
+  readonly wall: WallClock;
+  readonly settings: Pick<EmulatorSettings, "upstreamTimeoutMs" | "publicUrl">;
+}
 
 /** Published keys of external issuers by the URL of their metadata. */
 export class IssuerKeys {
-  readonly #context: ClusterRequestContext;
+  readonly #context: RequestContext;
   readonly #sets = new Map<string, KeySet>();
 
-  constructor(context: ClusterRequestContext) {
+  constructor(context: RequestContext) {
     this.#context = context;
   }
 
@@ -49,19 +59,17 @@ export class IssuerKeys {
   async #parseDocument(text: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     if (!URL.canParse(text) || !/^https?:/i.test(text)) return undefined;
     const url = new URL(text);
-    const reply = await requestCluster(
-      this.#context,
-      { internalUrl: url.origin },
-      {
-        method: "GET",
-        target: url.pathname + url.search,
-        rawHeaders: ["accept", "application/json"],
-        body: Buffer.alloc(0),
-        remoteAddress: "127.0.0.1",
-        origin: this.#context.settings.publicUrl,
-      },
-    );
-    return reply.kind === "answered" && reply.status === 200 ? reply.body : undefined;
+    const { forwarder, settings } = this.#context;
+    const options = { forwarder, timeoutMs: settings.upstreamTimeoutMs, maxBytes: maxDocumentBytes };
+    const result = await sendRequest(options, url.origin, {
+      method: "GET",
+      target: url.pathname + url.search,
+      rawHeaders: ["accept", "application/json"],
+      body: Buffer.alloc(0),
+      remoteAddress: "127.0.0.1",
+      origin: settings.publicUrl,
+    });
+    return result.kind === "answered" && result.status === 200 ? parseJsonObject(result.body) : undefined;
   }
 }
 
