@@ -20,8 +20,14 @@ restoreConsole();
 
 const send = (message: WorkerMessage) => process.send?.(message);
 
+/** 1 while a file is read. */
+const isReading = new Int32Array(new SharedArrayBuffer(4));
+
 process.on("message", async (task: PdfTask) => {
+  Atomics.store(isReading, 0, 1);
+  Atomics.notify(isReading, 0);
   const reading = await readPdf(task);
+  Atomics.store(isReading, 0, 0);
   send({ reading, broken: isLimitMessage(reading.problem) });
 });
 
@@ -33,15 +39,16 @@ process.on("SIGINT", () => {});
 
 // A malicious file can block the event loop, so a thread ends this process when the emulator was killed, and when the
 // file takes too much memory. V8's own limit does not cover typed arrays, into which compressed streams are decoded.
+// Between files, the thread sleeps, and this process ends when its channel is closed.
 const watcher = `
-  const { parent, maxBytes } = require("node:worker_threads").workerData;
-  const still = new Int32Array(new SharedArrayBuffer(4));
+  const { parent, maxBytes, isReading } = require("node:worker_threads").workerData;
   for (;;) {
-    Atomics.wait(still, 0, 0, 100);
+    Atomics.wait(isReading, 0, 0);
+    Atomics.wait(isReading, 0, 1, 100);
     try { process.kill(parent, 0); } catch { process.kill(process.pid, "SIGKILL"); }
     if (process.memoryUsage.rss() > maxBytes) process.kill(process.pid, "SIGTERM");
   }`;
-const workerData = { parent: process.ppid, maxBytes: pdfLimits.memoryMb * 1024 * 1024 };
+const workerData = { parent: process.ppid, maxBytes: pdfLimits.memoryMb * 1024 * 1024, isReading };
 new Worker(watcher, { eval: true, workerData, execArgv: [] }).unref();
 
 send({ started: true });
