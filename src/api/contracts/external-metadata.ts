@@ -14,7 +14,7 @@ export const putExternalMetadata = defineOperation({
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/external_metadata",
   request: {
-    params: params,
+    params,
     body: json(z.object({ external_metadata: ExternalMetadataRequest.describe("Metadata of the upstream system") })),
   },
   responses: { 200: json(Answer) },
@@ -42,7 +42,7 @@ export const showExternalMetadata = defineOperation({
   ...publicOperation,
   summary: "Show the external metadata of a contract",
   path: "/api/v2.1/public/contracts/{contract_id}/external_metadata",
-  request: { params: params },
+  request: { params },
   responses: { 200: json(Answer) },
   failures: ["not-found"],
   cli: { command: "contracts external-metadata show" },
