@@ -1,10 +1,4 @@
-import {
-  describeCharacter,
-  findEmailAddressProblem,
-  hashEmail,
-  isEmailHash,
-  toAddressKey,
-} from "../../../../base/email-address.ts";
+import { describeCharacter, findEmailAddressProblem, hashEmail, isEmailHash } from "../../../../base/email-address.ts";
 import { createTextFlag } from "../../../../derive/command-spec.ts";
 import { UsageError } from "../../../process/failure.ts";
 
@@ -13,10 +7,6 @@ export interface IdentifierKind {
   readonly noun: string;
   readonly findProblem: (text: string) => string | undefined;
   readonly toValue: (text: string) => string;
-  /** Returns a key for counting repetitions: equal for strings with the same value, and cheaper to compute. */
-  readonly toKey: (text: string) => string;
-  /** Reports whether the string is a digest. Its key differs from that of its address. */
-  readonly isDigest: (text: string) => boolean;
   /** Returns the printable form, because plans and rejections end up in logs. */
   readonly toShown: (text: string) => string;
 }
@@ -45,8 +35,6 @@ export const createWordKind = (noun: string, { toValue = identity, toShown = ide
     return `not a valid ${noun}: it contains ${characters}`;
   },
   toValue,
-  toKey: toValue,
-  isDigest: () => false,
   toShown,
 });
 
@@ -59,8 +47,6 @@ export const createHashedEmailKind = (hash: (address: string) => string): Identi
     return problem && `neither an e-mail address nor a SHA-256 digest: ${problem}`;
   },
   toValue: (text) => (isEmailHash(text.trim()) ? text.trim().toLowerCase() : hash(text)),
-  toKey: toAddressKey,
-  isDigest: (text) => isEmailHash(text.trim()),
   toShown: identity,
 });
 

@@ -124,8 +124,6 @@ export const offboardJobKind: BulkJobKind = {
   columns: ["kind", "identifier"],
   operation: deleteWorkspaceData,
   getKind(reading) {
-    const parse = <T>(text: string, use: (row: NonNullable<ReturnType<typeof parseRow>>) => T) =>
-      use(parseRow(text, reading)!);
     return {
       noun: "identifier",
       findProblem(text) {
@@ -135,9 +133,10 @@ export const offboardJobKind: BulkJobKind = {
         if (cluster !== undefined && cluster !== reading.scope.cluster_id) return `of another cluster: ${cluster}`;
         return kind.findProblem(identifier);
       },
-      toValue: (text) => parse(text, ({ field, kind, identifier }) => `${field} ${kind.toValue(identifier)}`),
-      toKey: (text) => parse(text, ({ field, kind, identifier }) => `${field} ${kind.toKey(identifier)}`),
-      isDigest: (text) => parse(text, ({ kind, identifier }) => kind.isDigest(identifier)),
+      toValue(text) {
+        const { field, kind, identifier } = parseRow(text, reading)!;
+        return `${field} ${kind.toValue(identifier)}`;
+      },
       toShown(text) {
         const [prefix = ""] = /^\S+\s+/.exec(text) ?? [];
         const row = parseRow(text, reading);

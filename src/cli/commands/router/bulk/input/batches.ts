@@ -128,73 +128,24 @@ export class FinishedBatches {
   }
 }
 
-/** A slot has 8 bytes. Three million strings take 32 MB. */
-const maxSlots = 2 ** 22;
+/** Maximum of distinct identifiers that are counted, because a set of millions would use most of the memory. */
+const maxCounted = 100_000;
 
-/**
- * Counter of distinct identifiers. It stores 53 bits of the hash of each key in an open-addressing table, because a set
- * of millions of strings would use most of the memory.
- */
+/** Counter of distinct identifiers. */
 export class IdentifierCounter {
-  readonly #kind: IdentifierKind;
-  #slots = new Float64Array(1_024);
-  #count = 0;
-  #hasAddress = false;
-  #hasDigest = false;
+  readonly #toValue: IdentifierKind["toValue"];
+  readonly #values = new Set<string>();
 
-  constructor(kind: IdentifierKind) {
-    this.#kind = kind;
+  constructor({ toValue }: IdentifierKind) {
+    this.#toValue = toValue;
   }
 
-  /** Null if there were too many identifiers, or if an address and a digest can be equal. */
+  /** Null if there were too many identifiers. */
   get count(): number | null {
-    return this.#slots.length === 0 || (this.#hasAddress && this.#hasDigest) ? null : this.#count;
+    return this.#values.size > maxCounted ? null : this.#values.size;
   }
 
   add(text: string): void {
-    if (this.#slots.length === 0) return;
-    const { isDigest, toKey } = this.#kind;
-    if (isDigest(text)) this.#hasDigest = true;
-    else this.#hasAddress = true;
-    if (!insert(this.#slots, hashText(toKey(text)))) return;
-    this.#count += 1;
-    if (this.#count * 4 > this.#slots.length * 3) this.#grow();
+    if (this.#values.size <= maxCounted) this.#values.add(this.#toValue(text));
   }
-
-  #grow(): void {
-    const old = this.#slots;
-    this.#slots = new Float64Array(old.length >= maxSlots ? 0 : old.length * 2);
-    if (this.#slots.length > 0) for (const hash of old) if (hash !== 0) insert(this.#slots, hash);
-  }
-}
-
-/** Returns false if the hash is already in the table. Zero marks an empty slot. */
-function insert(slots: Float64Array, hash: number): boolean {
-  const mask = slots.length - 1;
-  let at = hash & mask;
-  while (slots[at] !== 0 && slots[at] !== hash) at = (at + 1) & mask;
-  if (slots[at] === hash) return false;
-  slots[at] = hash;
-  return true;
-}
-
-function hashText(text: string): number {
-  let high = 0x9e3779b9;
-  let low = 0x85ebca6b ^ text.length;
-  for (let i = 0; i < text.length; i += 2) {
-    const pair = text.charCodeAt(i) | (i + 1 < text.length ? text.charCodeAt(i + 1) << 16 : 0);
-    high = Math.imul(high ^ pair, 0x9e3779b1);
-    high = (high << 13) | (high >>> 19);
-    low = Math.imul(low ^ pair, 0x5f356495);
-    low = (low << 15) | (low >>> 17);
-  }
-  high = mixHash(high ^ low);
-  low = mixHash(low ^ Math.imul(high, 0xc2b2ae35));
-  return (high >>> 11) * 2 ** 32 + (low >>> 0) || 1;
-}
-
-function mixHash(hash: number): number {
-  let h = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return h ^ (h >>> 16);
 }
