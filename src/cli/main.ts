@@ -11,7 +11,7 @@ import {
 import { readProfiles } from "./connection/profiles/profile.ts";
 import { renderHelp } from "./help/help.ts";
 import { annotate, shouldAnnotate } from "./output/ci.ts";
-import { createPrinter, escapePage, printPage } from "./output/print.ts";
+import { createPrinter, printPage } from "./output/print.ts";
 import { buildNextArgv, getFlagValue, locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
 import {
   type ErrorExplanation,
@@ -40,11 +40,6 @@ export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSIO
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
-  // Failures here recur below, where the streams are observed and failures are reported.
-  const page = host.writeAtOnce && (await findRequestedPage(args, host).catch(() => undefined));
-  const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
-  if (rest?.length === 0) return 0;
-
   const shutdown = createShutdownController(host);
   let isOutputClosed = false;
   let outputError: NodeJS.ErrnoException | undefined;
@@ -60,7 +55,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   host.stderr.on("error", onNoteError);
   const stopListening = host.onSignal((name) => shutdown.interrupt(name));
   try {
-    const code = await run(args, host, shutdown, rest).catch((error: unknown) => {
+    const code = await run(args, host, shutdown).catch((error: unknown) => {
       if (isOutputClosed || outputError) return 0;
       throw error;
     });
@@ -79,16 +74,16 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-async function run(argv: readonly string[], host: Host, shutdown: ShutdownController, rest?: Uint8Array) {
-  const printAndSucceed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
-  const page = rest ?? (await findRequestedPage(argv, host));
+async function run(argv: readonly string[], host: Host, shutdown: ShutdownController) {
+  const printAndSucceed = (page: string) => printPage(host, page).then(() => 0);
+  const page = await findRequestedPage(argv, host);
   if (page !== undefined) return printAndSucceed(page);
 
   const { words } = locateCommand(argv);
   const parser = await loadParser(words);
   try {
     const parsedLine = parser.isGroup(words) ? undefined : parser.parse(argv);
-    if (!parsedLine) return await printAndSucceed(await formatHelp(argv, host));
+    if (!parsedLine) return await printAndSucceed(await renderHelp(argv, host));
     const { runCommandLine, runCaptured } = await import("./runtime/perform.ts");
     return await runCommandLine(parsedLine, {
       argv,
@@ -126,17 +121,13 @@ async function findRequestedPage(argv: readonly string[], host: Host): Promise<s
   const { words, wantsHelp } = locateCommand(argv);
   const isVersion = ["--version", "-V", "-v"].some((flag) => argv.includes(flag)) && words.length === 0;
   if (isVersion || (words.length === 1 && words[0] === "version")) return `${host.version}\n`;
-  return wantsHelp || words.length === 0 || words[0] === "help" ? formatHelp(argv, host) : undefined;
-}
-
-async function formatHelp(argv: readonly string[], host: Host): Promise<string> {
-  return escapePage(host, await renderHelp(argv, host));
+  return wantsHelp || words.length === 0 || words[0] === "help" ? renderHelp(argv, host) : undefined;
 }
 
 async function formatCompletions(words: readonly string[], host: Host): Promise<string> {
   const { findCompletions } = await import("./help/completions.ts");
   const names = new Set(await groupNames());
-  const completions = await findCompletions(words, {
+  return findCompletions(words, {
     groups: [
       ...[...names].map((value) => ({ value, description: commandGroups[value]?.summary ?? "" })),
       { value: "help", description: "Show help for a command or a topic" },
@@ -147,7 +138,6 @@ async function formatCompletions(words: readonly string[], host: Host): Promise<
       return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
     },
   });
-  return escapePage(host, completions);
 }
 
 async function reportFailure(errorExplanation: ErrorExplanation, error: unknown, argv: readonly string[], host: Host) {

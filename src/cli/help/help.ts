@@ -31,9 +31,8 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
     if (requestedWords.length > 0) await requireKnownCommand(requestedWords);
     return formatManual(await loadCommandTree(), host.version);
   }
-  // If the page can be written at once, the stream stays unopened, and there is no window.
-  const stream = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
-  const columns = readWindowWidth(stream, host.env) ?? (stream.isTTY ? 80 : 100);
+  const { stdout } = host;
+  const columns = readWindowWidth(stdout, host.env) ?? (stdout.isTTY ? 80 : 100);
   const topic = requestedWords.length === 1 ? helpTopics[requestedWords[0]!] : undefined;
   if (topic) return layOutPage(await topic.createPage(), columns);
   const [first = ""] = requestedWords;

@@ -16,12 +16,9 @@ type StreamName = "stdout" | "stderr";
 /** Formats of printed rows. With `csv-safe`, no cell is a formula. */
 const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: formatTsvLine } as const;
 
-/** Escapes a help page, in which line breaks and tabs are intended. */
-export const escapePage = (host: Host, text: string): string =>
-  createCommandNeutralizer(host)(escapeMultilineText(text));
-
-/** Prints a page that `escapePage` has returned, or the rest of one. The page is not escaped again. */
-export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
+/** Prints a help page, in which line breaks and tabs are intended. */
+export const printPage = (host: Host, page: string): Promise<void> =>
+  write(host.stdout, createCommandNeutralizer(host)(escapeMultilineText(page)));
 
 const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
   runnerParsesOutput(env) ? neutralizeCommands : (text) => text;

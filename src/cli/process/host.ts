@@ -28,11 +28,6 @@ export interface Host {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /**
-   * Writes a string synchronously if standard output is not a terminal. The stream is not created, because creation
-   * takes milliseconds. Returns the unwritten rest if a pipe is full or closed. The stream then handles the rest.
-   */
-  readonly writeAtOnce?: ((text: string) => Uint8Array) | undefined;
   readonly wall: WallClock;
   readonly version: string;
   readonly pid: number;

@@ -1,4 +1,3 @@
-import { fstatSync, writeSync } from "node:fs";
 import { runAfterDelay, systemWallClock } from "../../base/clock.ts";
 import { signalCodes } from "./exit.ts";
 import { CommandFailedError } from "./failure.ts";
@@ -31,28 +30,6 @@ function getWorkingFolder(): string {
   }
 }
 
-const standardOutput = 1;
-
-/** The exact check needs a module that takes as long to load as a help page to format. */
-function mayBeTerminal(file: number): boolean {
-  try {
-    return fstatSync(file).isCharacterDevice();
-  } catch {
-    return true;
-  }
-}
-
-function writeAtOnce(text: string): Uint8Array {
-  const bytes = Buffer.from(text);
-  let offset = 0;
-  try {
-    while (offset < bytes.length) offset += writeSync(standardOutput, bytes, offset);
-  } catch {
-    // A later write through the stream reports the error.
-  }
-  return bytes.subarray(offset);
-}
-
 /** Other programs also have channels to their children, and children inherit variables. */
 const findParentRun = (): ParentProcess | undefined =>
   process.send === undefined || process.env[parentPidVariable] !== String(process.ppid)
@@ -74,14 +51,8 @@ export const createProcessHost = (version: string): Host => ({
   get stdin() {
     return process.stdin;
   },
-  // The stream is opened on demand, because a help page that is written at once needs no stream.
-  get stdout() {
-    return process.stdout;
-  },
-  get stderr() {
-    return process.stderr;
-  },
-  writeAtOnce: mayBeTerminal(standardOutput) ? undefined : writeAtOnce,
+  stdout: process.stdout,
+  stderr: process.stderr,
   wall: systemWallClock,
   version,
   pid: process.pid,

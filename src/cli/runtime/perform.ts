@@ -229,7 +229,6 @@ export async function runCaptured(
     inherits: false,
     stdin: Readable.from(stdin === undefined ? [] : [stdin]),
     stdout,
-    writeAtOnce: undefined,
     stderr,
     env: { ...host.env, ...env },
     onSignal(listener) {
