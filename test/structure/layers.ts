@@ -171,7 +171,6 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   "csv-parse": ["src/cli/commands/router/bulk"],
   "fast-string-width": ["src/cli"],
   "mime-types": ["src/cli", "emulator/cluster"],
-  "@noble/hashes": ["src/cli"],
   "@bomb.sh/tab": ["src/cli"],
   "@modelcontextprotocol/sdk": ["src/cli/commands/mcp"],
   jose: ["emulator"],

@@ -1,12 +1,11 @@
-import { sha256 } from "@noble/hashes/sha2.js";
-import { isEmailHash, toAddressKey } from "../../../base/email-address.ts";
+import { isEmailHash } from "../../../base/email-address.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { readClusterClaim } from "../../../schemes/http-authorization.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
-import { createHashedEmailKind, type EmailHashing, getEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
+import { type EmailHashing, getEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
 
 interface Owner {
   readonly table: string;
@@ -94,14 +93,9 @@ const showEmail = defineCommand({
   async run(input, context, spec) {
     const text = input.positionals.email_hash;
     const isIdentifier = input.flags.hash === "none" || !(text.includes("@") || isEmailHash(text));
-    const email_hash = isIdentifier ? text : toIdentifier(emailKind, text);
+    const email_hash = isIdentifier ? text : toIdentifier(getEmailKind("sha256"), text);
     return runDerivedCommand(spec!, { ...input, positionals: { email_hash } }, context);
   },
 });
-
-// Loading Node's hash module, which rows of files use, would take a tenth of the whole look-up.
-const emailKind = createHashedEmailKind((address) =>
-  Buffer.from(sha256(Buffer.from(toAddressKey(address)))).toString("hex"),
-);
 
 export const commands: readonly Command[] = [routerResolve, showEmail];

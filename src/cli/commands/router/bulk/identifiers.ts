@@ -38,20 +38,20 @@ export const createWordKind = (noun: string, { toValue = identity, toShown = ide
   toShown,
 });
 
-/** Creates a kind that hashes trimmed addresses. Digests are accepted (DECISIONS.md, R11), in lower case as stored. */
-export const createHashedEmailKind = (hash: (address: string) => string): IdentifierKind => ({
+/** Trimmed addresses are hashed. Digests are accepted (DECISIONS.md, R11), in lower case as they are stored. */
+const hashedEmailKind: IdentifierKind = {
   noun: "e-mail",
   findProblem(input) {
     const text = input.trim();
     const problem = isEmailHash(text) ? undefined : findEmailAddressProblem(text);
     return problem && `neither an e-mail address nor a SHA-256 digest: ${problem}`;
   },
-  toValue: (text) => (isEmailHash(text.trim()) ? text.trim().toLowerCase() : hash(text)),
+  toValue: (text) => (isEmailHash(text.trim()) ? text.trim().toLowerCase() : hashEmail(text)),
   toShown: identity,
-});
+};
 
 const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
-  sha256: createHashedEmailKind(hashEmail),
+  sha256: hashedEmailKind,
   none: createWordKind("e-mail"),
 };
 
