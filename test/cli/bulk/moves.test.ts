@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../src/base/email-address.ts";
 import { createBulkFixture, createNumberedIds, type ResponseScript } from "../../support/cli/bulk-stage.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import type { RunOptions } from "../../support/cli/run-cli.ts";
+
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 
 /** An environment that names the router without the control plane of the emulator. */
@@ -126,19 +126,6 @@ describe("undo of moved identifiers", () => {
       const env = { SVC_STATE_DIR: join(cwd, "killed") };
       const resumed = JSON.parse((await svc(resume, { env })).stdout);
       assert.deepEqual([resumed.rows, resumed.moved], [6, null]);
-    });
-
-    it("is complete if the job was stopped between requests", async (t) => {
-      let interrupt = () => {};
-      const { svc } = await createCountingFixture(t, ({ number }) => {
-        if (number === 2) interrupt();
-        return undefined;
-      });
-      const onStart: RunOptions["onStart"] = ({ signal }) => {
-        interrupt = () => signal("SIGINT");
-      };
-      assert.equal((await svc(line, { onStart })).exit, 130);
-      assert.equal(JSON.parse((await svc(resume)).stdout).moved, 6);
     });
   });
 

@@ -43,7 +43,7 @@ export async function performJob(
     await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const work = findBulkJobKind(record.command)!;
-    const result = await runJob({ record, source, work, job }, context).catch(async (error: unknown) => {
+    const result = await runJob({ record, source, work, job, isResumed }, context).catch(async (error: unknown) => {
       // If the log cannot be written, its error is already reported or less important than this one.
       await job!.note("stopped", getMessage(error)).catch(() => {});
       throw error;

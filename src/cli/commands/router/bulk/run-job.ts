@@ -26,6 +26,8 @@ interface JobRun {
   readonly source: InputSource;
   readonly work: BulkJobKind;
   readonly job: OpenJob;
+  /** Whether an earlier run may have sent some of the remaining batches. */
+  readonly isResumed: boolean;
 }
 
 /**
@@ -159,7 +161,6 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
     const { index, rows, invalid, digest } = batch;
     if (invalid[0] && !skipsInvalid && !isExceeded) throw createInvalidRowError(toShown, invalid[0]);
     const movedFrom = await findPreviousClusters(batch);
-    job.begin(index);
     const { moved, failures, error } = rows.length === 0 ? createResult(0) : await send(index, toValues(rows));
     // An error before the first success is not caused by these rows.
     isAccepted ||= failures.size < rows.length;
@@ -220,7 +221,7 @@ function createRejection(error: ServiceError, from: number, count: number): Send
  * Creates a sender of batches. Requests are idempotent, so temporary failures are retried for every method. It throws
  * errors that concern the whole job.
  */
-async function createSender({ record, work, job }: JobRun, progress: JobProgress, context: Context) {
+async function createSender({ record, work, isResumed }: JobRun, progress: JobProgress, context: Context) {
   // `forceSignal` ends requests in flight, which the resumed job resends. `signal` only ends waits between attempts.
   const { globals, host, signal, forceSignal } = context;
   const { wall } = host;
@@ -248,7 +249,7 @@ async function createSender({ record, work, job }: JobRun, progress: JobProgress
   }
 
   async function call(request: ReturnType<typeof createRequest>, rows: number): Promise<number | null> {
-    let { mayRepeat } = job;
+    let mayRepeat = isResumed;
     const attempt = async () => {
       const now = wall.monotonicNow();
       if (now < resumesAt) await wall.sleep(resumesAt - now, signal);

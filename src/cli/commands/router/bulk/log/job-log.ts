@@ -48,8 +48,6 @@ interface EventLine {
   readonly event: "started" | "stopped" | "finished";
   readonly at: string;
   readonly reason?: string;
-  /** True if requests of the run have no outcome. */
-  readonly unconfirmed?: true;
 }
 
 /** Inputs of a batch that another cluster has, with that cluster. */
@@ -86,8 +84,6 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk) {
   const unfinishedMoves = new Map<number, BatchMoves>();
   let counts: RowCounts = { rows: 0, invalid: 0, failed: 0, moved: 0 };
   let results = 0;
-  /** Whether batches may have been sent whose outcome is not recorded. */
-  let mayRepeat = false;
   let last: EventLine | undefined;
   const visitor = {
     visitFirst(json: string) {
@@ -97,10 +93,8 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk) {
     },
     visitLine(json: string) {
       const line = JSON.parse(json) as BatchLine | EventLine | MovesLine;
-      if ("event" in line) {
-        mayRepeat ||= line.unconfirmed === true || (line.event === "started" && last?.event === "started");
-        last = line;
-      } else if ("sending" in line) unfinishedMoves.set(line.sending, line.moves);
+      if ("event" in line) last = line;
+      else if ("sending" in line) unfinishedMoves.set(line.sending, line.moves);
       else if (!finished.has(line.batch)) {
         finished.add(line.batch, line.digest);
         unfinishedMoves.delete(line.batch);
@@ -115,15 +109,7 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk) {
   if (end.damage) throw new Error(`${path}, line ${end.damage.line}: ${end.damage.reason}`);
   // The first line is durable before the folder becomes a job.
   if (end.length === 0) throw new Error(`${path} is empty or cut off in its first line`);
-  return {
-    ...counts,
-    finished,
-    unfinishedMoves,
-    mayRepeat,
-    results,
-    last: last as EventLine | undefined,
-    file: { path, ...end },
-  };
+  return { ...counts, finished, unfinishedMoves, results, last: last as EventLine | undefined, file: { path, ...end } };
 }
 
 interface OpenOptions {
@@ -140,7 +126,7 @@ export type OpenJob = Awaited<ReturnType<typeof openJob>>;
  * that are lost in a crash are resent, which changes nothing.
  */
 export async function openJob(folder: string, { wall, report, disk = systemDisk }: OpenOptions) {
-  const { file, finished, unfinishedMoves, results, last, ...state } = await readJobLog(folder, disk);
+  const { file, finished, unfinishedMoves, results, ...state } = await readJobLog(folder, disk);
   const { path, length, torn, position = startPosition } = file;
   const logFile = await disk.open(path, "write");
   if (torn) {
@@ -149,9 +135,7 @@ export async function openJob(folder: string, { wall, report, disk = systemDisk 
     await logFile.sync();
   }
   const resultsFile = await openResults(disk, getResultsPath(folder), results, report);
-  let { mayRepeat } = state;
   let counts: RowCounts = state;
-  const unconfirmedBatches = new Set<number>();
   let resultsLength = await resultsFile.size();
   let writtenLength = resultsLength;
   const waitingResults: Buffer[] = [];
@@ -173,16 +157,10 @@ export async function openJob(folder: string, { wall, report, disk = systemDisk 
     finished,
     /** Moves of batches that an earlier run sent and did not finish. */
     unfinishedMoves,
-    /** Whether an earlier run may have sent batches whose outcome it did not record. */
-    get mayRepeat(): boolean {
-      return mayRepeat;
-    },
     /** Counts of all finished batches on disk, in this and earlier runs. */
     get counts(): RowCounts {
       return counts;
     },
-    /** Must be called before a batch is sent. */
-    begin: (batch: number): void => void unconfirmedBatches.add(batch),
     /** Records a finished batch with its results. Resolves when they are on disk. */
     async finish(batch: Omit<BatchLine, "low" | "results">, results: string): Promise<void> {
       finished.add(batch.batch, batch.digest);
@@ -190,16 +168,12 @@ export async function openJob(folder: string, { wall, report, disk = systemDisk 
       resultsLength += Buffer.byteLength(results);
       await append({ ...batch, low: finished.low, results: resultsLength });
       counts = addBatch(counts, batch);
-      unconfirmedBatches.delete(batch.batch);
     },
     /** Records the previous clusters of a batch that is about to be sent. Resolves when they are on disk. */
     recordMoves: (batch: number, moves: BatchMoves): Promise<void> => append({ sending: batch, moves }),
     /** Records the outcome of the job, and waits until everything is on disk. */
-    note(event: EventLine["event"], reason?: string): Promise<void> {
-      mayRepeat ||= event === "started" && last?.event === "started";
-      const unconfirmed = unconfirmedBatches.size > 0 && ({ unconfirmed: true } as const);
-      return append({ event, at: toIsoSeconds(wall.now()), ...(reason !== undefined && { reason }), ...unconfirmed });
-    },
+    note: (event: EventLine["event"], reason?: string): Promise<void> =>
+      append({ event, at: toIsoSeconds(wall.now()), ...(reason !== undefined && { reason }) }),
     async close(): Promise<void> {
       await log.close();
       await resultsFile.close();
