@@ -36,11 +36,7 @@ export function fitTable(
   const layouts = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
   const isTooWide = getTotalWidth(layouts) > window;
   const all = isTooWide ? columns.map((column, i) => layOutColumn(column, rows, i, removeMilliseconds)) : layouts;
-  const { shown: shownColumns, below } = !isTooWide
-    ? { shown: all, below: [] }
-    : isComplete
-      ? moveBelow(all, window)
-      : chooseColumns(all, window);
+  const { shown: shownColumns, below } = isTooWide ? chooseColumns(all, window, isComplete) : { shown: all, below: [] };
   const full = new Map(shownColumns.map((column) => [column, column.width]));
   for (const priority of [1, 2, 3]) {
     const shrinkable = shownColumns.filter(({ shrinkPriority }) => shrinkPriority === priority);
@@ -102,40 +98,29 @@ const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, columnGap * (columns.length - 1));
 
 /**
- * Selects columns by rank, each at its minimum width. Essential columns share the free space. Wide exact
- * columns get the rest of it. Exact columns that do not fit move below. Empty columns are omitted.
+ * Selects columns by rank, each at its minimum width. Essential columns share the free space. Wide exact columns get
+ * the rest of it. Exact columns that do not fit move below. Empty columns, and others that do not fit, are omitted
+ * unless all columns are requested.
  */
-function chooseColumns(all: readonly ColumnLayout[], window: number) {
+function chooseColumns(all: readonly ColumnLayout[], window: number, isComplete: boolean) {
   const layouts = new Map<string, ColumnLayout>();
   const below: ColumnLayout[] = [];
   let width = -columnGap;
   // A wide exact column would displace all others.
   const isLast = ({ isExact, rank, width }: ColumnLayout) =>
-    isExact && rank !== columnRanks.first && width > window / 2;
-  const byRank = all.filter(({ rank }) => rank !== columnRanks.empty).toSorted((a, b) => a.rank - b.rank);
+    isExact && rank !== columnRanks.first && (isComplete || width > window / 2);
+  const byRank = all.filter(({ rank }) => isComplete || rank !== columnRanks.empty).toSorted((a, b) => a.rank - b.rank);
   for (const column of byRank.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
     const room = window - width - columnGap;
     const isEssential = column.rank === columnRanks.purpose && column.shrinkPriority > 0 && !column.isExact;
     const minWidth = isEssential ? Math.min(column.minWidth, Math.max(minTextWidth, room)) : column.minWidth;
-    const isFitting = layouts.size === 0 || minWidth <= room;
+    const isFitting = layouts.size === 0 || minWidth <= room || (isComplete && !column.isExact);
     if (isFitting) {
       layouts.set(column.name, { ...column, minWidth });
       width += columnGap + minWidth;
     } else if (column.isExact) below.push(column);
   }
   return { shown: all.flatMap(({ name }) => layouts.get(name) ?? []), below };
-}
-
-/** Moves exact columns below, the widest first, until the others fit at their minimum widths. */
-function moveBelow(all: readonly ColumnLayout[], window: number) {
-  const below = new Set<ColumnLayout>();
-  const listShown = () => all.filter((column) => !below.has(column));
-  const movable = all.filter(({ isExact }, i) => isExact && i > 0).toSorted((a, b) => b.width - a.width);
-  for (const column of movable) {
-    if (getTotalWidth(listShown().map((shown) => ({ ...shown, width: shown.minWidth }))) <= window) break;
-    below.add(column);
-  }
-  return { shown: listShown(), below: [...below] };
 }
 
 function shrink(
