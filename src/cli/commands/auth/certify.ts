@@ -3,8 +3,14 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { annotate, formatJUnit, shouldAnnotate } from "../../output/ci.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { countCheckResults, createReportWriter, describeCounts, selectChecks } from "../certify/check.ts";
-import { type Assessment, type ClientCheck, clientChecks } from "../certify/client/checks.ts";
+import {
+  type CheckFinding,
+  countCheckResults,
+  createReportWriter,
+  describeCounts,
+  selectChecks,
+} from "../certify/check.ts";
+import { type ClientCheck, clientChecks } from "../certify/client/checks.ts";
 import { type ClientRunResult, runScenarios } from "../certify/client/run.ts";
 
 const authCertify = defineCommand({
@@ -72,7 +78,7 @@ function requireCommand([program, ...args]: readonly string[] = []): readonly [s
   throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
 }
 
-interface CheckOutcome extends Assessment, Pick<ClientCheck, "id" | "scenario" | "basis"> {
+interface CheckOutcome extends CheckFinding, Pick<ClientCheck, "id" | "scenario" | "basis"> {
   /** Duration of the scenario. */
   readonly seconds: number;
 }

@@ -10,6 +10,21 @@ import type { Host } from "../../process/host.ts";
  */
 export type CheckResult = "passed" | "failed" | "warning" | "not_checked";
 
+export interface CheckFinding {
+  readonly result: CheckResult;
+  /** Observation as one sentence. */
+  readonly detail: string;
+  readonly fix?: string;
+}
+
+export const passed = (detail: string): CheckFinding => ({ result: "passed", detail });
+export const failed = (detail: string, fix?: string): CheckFinding => ({
+  ...{ result: "failed", detail },
+  ...(fix !== undefined && { fix }),
+});
+export const warning = (detail: string, fix: string): CheckFinding => ({ result: "warning", detail, fix });
+export const notChecked = (detail: string): CheckFinding => ({ result: "not_checked", detail });
+
 /** Selects checks by the comma-separated IDs or ID prefixes (`signature`) of --only and --skip. */
 export function selectChecks<C extends { readonly id: string }>(
   all: readonly C[],

@@ -1,5 +1,5 @@
 import { lookupTable } from "../../../../base/object.ts";
-import type { CheckResult } from "../check.ts";
+import { type CheckFinding, failed, notChecked, passed, warning } from "../check.ts";
 import type { ClientRunResult } from "./run.ts";
 import {
   checkedIntervalSeconds,
@@ -18,23 +18,11 @@ export interface ClientCheck {
   readonly assess: Assessor;
 }
 
-export interface Assessment {
-  readonly result: CheckResult;
-  /** Observation as one sentence. */
-  readonly detail: string;
-  readonly fix?: string;
-}
-
-type Assessor = (result: ClientRunResult) => Assessment;
-
-const pass = (detail: string): Assessment => ({ result: "passed", detail });
-const fail = (detail: string, fix: string): Assessment => ({ result: "failed", detail, fix });
-const warn = (detail: string, fix: string): Assessment => ({ result: "warning", detail, fix });
-const skip = (detail: string): Assessment => ({ result: "not_checked", detail });
+type Assessor = (result: ClientRunResult) => CheckFinding;
 
 const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
-const notRequested = skip("The client requested no device code.");
+const notRequested = notChecked("The client requested no device code.");
 
 const describeState = ({ exitCode }: ClientRunResult): string =>
   exitCode === undefined ? "it was still running" : `it ended with exit code ${exitCode}`;
@@ -44,30 +32,34 @@ const whenPolled =
   (assess: Assessor): Assessor =>
   (result) => {
     if (result.polls.length > 0) return assess(result);
-    return result.challenge === undefined ? notRequested : skip(`The client did not poll; ${describeState(result)}.`);
+    return result.challenge === undefined
+      ? notRequested
+      : notChecked(`The client did not poll; ${describeState(result)}.`);
   };
 
-function assessEncoding({ deviceRequests, polls }: ClientRunResult): Assessment {
+function assessEncoding({ deviceRequests, polls }: ClientRunResult): CheckFinding {
   const requests = [...deviceRequests, ...polls];
   if (requests.length === 0) return notRequested;
   const fix = "Send the fields in the body of a POST with content-type: application/x-www-form-urlencoded.";
   const invalid = requests.find(({ method, encoding }) => method !== "POST" || encoding === "other");
   if (invalid) {
     const inQuery = Object.keys(invalid.query).length > 0 ? ", with fields in the query" : "";
-    return fail(`The client sent ${invalid.method} with ${invalid.contentType || "no content type"}${inQuery}.`, fix);
+    return failed(`The client sent ${invalid.method} with ${invalid.contentType || "no content type"}${inQuery}.`, fix);
   }
   return requests.some(({ encoding }) => encoding === "json")
-    ? warn("The client sends JSON, which other servers reject.", fix)
-    : pass("All requests are form-encoded.");
+    ? warning("The client sends JSON, which other servers reject.", fix)
+    : passed("All requests are form-encoded.");
 }
 
-function assessFields({ deviceRequests, polls }: ClientRunResult): Assessment {
+function assessFields({ deviceRequests, polls }: ClientRunResult): CheckFinding {
   const requests = [...deviceRequests, ...polls];
   if (requests.length === 0) return notRequested;
-  if (requests.some(({ fields }) => fields === undefined)) return skip("A body cannot be read.");
+  if (requests.some(({ fields }) => fields === undefined)) return notChecked("A body cannot be read.");
   const problem = deviceRequests.map(findMissingClient).find(Boolean) ?? polls.map(findPollProblem).find(Boolean);
-  if (problem) return fail(problem, `Poll with grant_type=${deviceGrantType}, device_code and client_id.`);
-  return polls.length === 0 ? skip("The client did not poll.") : pass("All requests contain the required fields.");
+  if (problem) return failed(problem, `Poll with grant_type=${deviceGrantType}, device_code and client_id.`);
+  return polls.length === 0
+    ? notChecked("The client did not poll.")
+    : passed("All requests contain the required fields.");
 }
 
 const findMissingClient = ({ fields, isAuthenticated }: OAuthRequest): string | undefined =>
@@ -80,13 +72,13 @@ function findPollProblem(poll: OAuthRequest): string | undefined {
   return findMissingClient(poll);
 }
 
-function assessShownCode(result: ClientRunResult): Assessment {
+function assessShownCode(result: ClientRunResult): CheckFinding {
   const stripSeparators = (text: string) => text.replaceAll(/[-\s]/g, "").toUpperCase();
   const code = stripSeparators(result.challenge?.userCode ?? "");
   return assessOutput(result, stripSeparators(result.output).includes(code), "user code", "user_code");
 }
 
-function assessShownAddress(result: ClientRunResult): Assessment {
+function assessShownAddress(result: ClientRunResult): CheckFinding {
   // Clients may omit the scheme, and terminals wrap long lines.
   const address = result.challenge?.verificationUri.replace(/^https?:\/\//, "") ?? "";
   const isShown = result.output.replaceAll(/\s/g, "").includes(address);
@@ -95,25 +87,25 @@ function assessShownAddress(result: ClientRunResult): Assessment {
 
 function assessOutput({ challenge, exitCode, output }: ClientRunResult, isShown: boolean, name: string, field: string) {
   if (!challenge) return notRequested;
-  if (isShown) return pass(`The ${name} was shown.`);
+  if (isShown) return passed(`The ${name} was shown.`);
   // A pipe can buffer the output of a running program.
   if (exitCode === undefined && output === "")
-    return skip("The client has printed nothing yet, and was still running.");
+    return notChecked("The client has printed nothing yet, and was still running.");
   const fix = `Print ${field} on standard output or standard error.`;
-  return fail(`The ${name} does not appear in what the client printed.`, fix);
+  return failed(`The ${name} does not appear in what the client printed.`, fix);
 }
 
-function assessTokens(result: ClientRunResult): Assessment {
+function assessTokens(result: ClientRunResult): CheckFinding {
   const { hasTokens, polls, exitCode } = result;
-  if (!hasTokens) return skip(`No poll received the tokens; ${describeState(result)}.`);
+  if (!hasTokens) return notChecked(`No poll received the tokens; ${describeState(result)}.`);
   if (polls.some(({ step }) => step === undefined)) {
     const fix = "Stop polling at the first response with an access_token.";
-    return fail("The client polled again after it had received the tokens.", fix);
+    return failed("The client polled again after it had received the tokens.", fix);
   }
-  if (exitCode === undefined) return skip("The client received the tokens, and is still running.");
+  if (exitCode === undefined) return notChecked("The client received the tokens, and is still running.");
   const detail = `The client received the tokens, and ended with exit code ${exitCode}.`;
-  if (exitCode === 0) return pass(detail);
-  return fail(detail, "Accept the token response: access_token, token_type, expires_in, scope.");
+  if (exitCode === 0) return passed(detail);
+  return failed(detail, "Accept the token response: access_token, token_type, expires_in, scope.");
 }
 
 function assessSecrets({ challenge, exposedIn }: ClientRunResult): Assessment {
@@ -141,23 +133,29 @@ const measureWait = (first: OAuthRequest, second: OAuthRequest) => ({
 type Wait = ReturnType<typeof measureWait>;
 
 /** Passes a wait that was certainly long enough, and fails one that was certainly too short. */
-function assessWait({ minMs, maxMs }: Wait, leastMs: number, short: Assessment): Assessment {
-  if (minMs >= leastMs) return pass(short.detail);
+function assessWait({ minMs, maxMs }: Wait, leastMs: number, short: CheckFinding): CheckFinding {
+  if (minMs >= leastMs) return passed(short.detail);
   if (maxMs < leastMs) return short;
-  return skip(`This machine was busy: a wait took between ${formatSeconds(minMs)} and ${formatSeconds(maxMs)} s.`);
+  return notChecked(
+    `This machine was busy: a wait took between ${formatSeconds(minMs)} and ${formatSeconds(maxMs)} s.`,
+  );
 }
 
-const reportFewPolls = (result: ClientRunResult, { length } = result.polls): Assessment =>
-  skip(`The client polled ${length} times; ${describeState(result)}.`);
+const reportFewPolls = (result: ClientRunResult, { length } = result.polls): CheckFinding =>
+  notChecked(`The client polled ${length} times; ${describeState(result)}.`);
 
-function assessInterval(result: ClientRunResult): Assessment {
+function assessInterval(result: ClientRunResult): CheckFinding {
   // A response with tokens ends the sign-in, so later requests are not polls.
   const polls = result.polls.filter(({ step }) => step !== undefined);
   if (polls.length < 3) return reportFewPolls(result, polls);
   const wait = measureWait(polls[0]!, polls.at(-1)!);
   const detail = `${polls.length} polls in ${formatSeconds(wait.ms)} s; the interval is ${checkedIntervalSeconds} s.`;
   const leastMs = (polls.length - 1) * checkedIntervalSeconds * 1_000 - maxTotalDeviationMs;
-  return assessWait(wait, leastMs, fail(detail, "Wait for `interval` seconds (5 if it is missing) before each poll."));
+  return assessWait(
+    wait,
+    leastMs,
+    failed(detail, "Wait for `interval` seconds (5 if it is missing) before each poll."),
+  );
 }
 
 interface SlowDownRule {
@@ -185,16 +183,16 @@ const slowDownRules: readonly SlowDownRule[] = [
   },
 ];
 
-function assessSlowDown(result: ClientRunResult, index: number): Assessment {
+function assessSlowDown(result: ClientRunResult, index: number): CheckFinding {
   if (index > 0 && assessSlowDown(result, index - 1).result !== "passed")
-    return skip(`Not assessed unless ${slowDownRules[index - 1]!.id} passes.`);
+    return notChecked(`Not assessed unless ${slowDownRules[index - 1]!.id} passes.`);
   const { poll, slowDowns, fix } = slowDownRules[index]!;
   const waits = result.polls.slice(1).map((next, i) => measureWait(result.polls[i]!, next));
   const wait = waits[poll];
   if (wait === undefined) return reportFewPolls(result);
   const leastMs = measurePollIntervalMs(waits[0]!.ms) + slowDowns * slowDownSeconds * 1_000;
   const detail = `${formatSeconds(wait.ms)} s between polls ${poll + 1} and ${poll + 2}; at least ${formatSeconds(leastMs)} s are due.`;
-  return assessWait(wait, leastMs - maxWaitDeviationMs, fail(detail, fix));
+  return assessWait(wait, leastMs - maxWaitDeviationMs, failed(detail, fix));
 }
 
 /**
@@ -208,7 +206,7 @@ const measurePollIntervalMs = (firstWaitMs: number): number =>
 const whenEnded = (error: string, assess: Assessor): Assessor =>
   whenPolled((result) =>
     result.endedAt === undefined
-      ? skip(`The client did not poll often enough to get ${error}; ${describeState(result)}.`)
+      ? notChecked(`The client did not poll often enough to get ${error}; ${describeState(result)}.`)
       : assess(result),
   );
 
@@ -216,19 +214,19 @@ const assessStop = (error: string): Assessor =>
   whenEnded(error, ({ polls, exitCode, deviceRequests }) => {
     if (polls.some(({ step }) => step === undefined)) {
       const fix = `Stop at ${error}. Start again with a new device code only if the user requests it.`;
-      return fail(`The client polled again with the same code after ${error}.`, fix);
+      return failed(`The client polled again with the same code after ${error}.`, fix);
     }
     return exitCode !== undefined || deviceRequests.length > 1
-      ? pass(`The client did not poll again after ${error}.`)
-      : skip(`The client has not polled again after ${error}, and is still running.`);
+      ? passed(`The client did not poll again after ${error}.`)
+      : notChecked(`The client has not polled again after ${error}, and is still running.`);
   });
 
 const assessExitCode = (error: string): Assessor =>
   whenEnded(error, ({ exitCode }) => {
-    if (exitCode === undefined) return skip("The client is still running.");
-    if (exitCode !== 0) return pass(`The client ended with exit code ${exitCode}.`);
+    if (exitCode === undefined) return notChecked("The client is still running.");
+    if (exitCode !== 0) return passed(`The client ended with exit code ${exitCode}.`);
     const detail = `The client ended with exit code 0 after ${error}, as if it had signed in.`;
-    return warn(detail, "Exit with another code, so that scripts notice.");
+    return warning(detail, "Exit with another code, so that scripts notice.");
   });
 
 const disturbances: readonly (PollStep | undefined)[] = ["reset", "html-503", "lost"];
@@ -237,17 +235,18 @@ const assessContinuation = (event: string): Assessor =>
   whenPolled((result) => {
     const { polls, exitCode } = result;
     const disturbedIndex = polls.findIndex(({ step }) => disturbances.includes(step));
-    if (disturbedIndex === -1) return skip(`The client polled too few times; ${describeState(result)}.`);
+    if (disturbedIndex === -1) return notChecked(`The client polled too few times; ${describeState(result)}.`);
     const next = polls[disturbedIndex + 1];
     if (next) {
       const wait = measureWait(polls[disturbedIndex]!, next);
       const detail = `The client polled again ${formatSeconds(wait.ms)} s after ${event}.`;
-      const short = warn(detail, "Wait for at least the interval; double it at each failure.");
+      const short = warning(detail, "Wait for at least the interval; double it at each failure.");
       return assessWait(wait, minIntervalSeconds * 750, short);
     }
-    if (exitCode === undefined) return skip(`The client has not polled again after ${event}, and is still running.`);
+    if (exitCode === undefined)
+      return notChecked(`The client has not polled again after ${event}, and is still running.`);
     const fix = "Wait for at least the interval, then poll again until the code expires.";
-    return warn(`The client gave up after ${event} (exit code ${exitCode}).`, fix);
+    return warning(`The client gave up after ${event} (exit code ${exitCode}).`, fix);
   });
 
 type CheckRow = readonly [id: string, summary: string, basis: string, assess: Assessor];

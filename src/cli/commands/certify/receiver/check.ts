@@ -1,4 +1,4 @@
-import type { CheckResult } from "../check.ts";
+import { type CheckFinding, failed, passed } from "../check.ts";
 import {
   type DeliveryFactory,
   type EventOptions,
@@ -25,12 +25,6 @@ export interface CheckReason {
   readonly reason: string;
   /** Likely mistake, unless a pattern over several checks explains the failure. */
   readonly mistake: string;
-}
-
-export interface CheckFinding {
-  readonly result: CheckResult;
-  /** Observation as a sentence without a full stop. */
-  readonly detail: string;
 }
 
 export interface CheckContext {
@@ -78,10 +72,6 @@ export function describeResponse({ status, error }: ReceiverResponse, reason = "
 /** Returns `passed` if the delivery was accepted. */
 export const assessResponse = (response: ReceiverResponse): CheckFinding =>
   isAccepted(response) ? passed(describeResponse(response)) : failed(describeResponse(response, response.body));
-
-export const passed = (detail: string): CheckFinding => ({ result: "passed", detail });
-export const failed = (detail: string): CheckFinding => ({ result: "failed", detail });
-export const notChecked = (detail: string): CheckFinding => ({ result: "not_checked", detail });
 
 export type RunCheck = ReceiverCheck["run"];
 

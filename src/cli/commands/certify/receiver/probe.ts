@@ -2,17 +2,8 @@ import { spawn } from "node:child_process";
 import { timedOut, withTimeout } from "../../../../base/timing.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
-import { hasProcessGroups, killProcessGroup } from "../check.ts";
-import {
-  type CheckContext,
-  type CheckFinding,
-  describeResponse,
-  failed,
-  notChecked,
-  passed,
-  type ReceiverCheck,
-  type ReceiverProbe,
-} from "./check.ts";
+import { type CheckFinding, failed, hasProcessGroups, killProcessGroup, notChecked, passed } from "../check.ts";
+import { type CheckContext, describeResponse, type ReceiverCheck, type ReceiverProbe } from "./check.ts";
 import { isAccepted, type ReceiverResponse } from "./delivery.ts";
 import { tamperDelivery } from "./delivery-checks.ts";
 

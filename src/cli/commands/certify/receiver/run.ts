@@ -1,13 +1,7 @@
 import type { WallClock } from "../../../../base/clock.ts";
 import { runConcurrently } from "../../../../base/concurrency.ts";
-import {
-  type CheckFinding,
-  describeResponse,
-  notChecked,
-  type ReceiverCheck,
-  type ReceiverExchange,
-  type ReceiverProbe,
-} from "./check.ts";
+import { type CheckFinding, notChecked } from "../check.ts";
+import { describeResponse, type ReceiverCheck, type ReceiverExchange, type ReceiverProbe } from "./check.ts";
 import {
   type EventOptions,
   hasSucceeded,

@@ -1,15 +1,12 @@
 import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
+import { type CheckFinding, failed, notChecked, passed } from "../check.ts";
 import {
   accepts,
   assessResponse,
   assumed,
   type CheckContext,
-  type CheckFinding,
   describeResponse,
-  failed,
   isPublic,
-  notChecked,
-  passed,
   type ReceiverCheck,
   type ReceiverProbe,
   type RunCheck,
