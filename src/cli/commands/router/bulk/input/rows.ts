@@ -73,7 +73,6 @@ async function* splitLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[
  */
 async function* joinFirstRows<Row>(groups: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
   let firstRows: readonly Row[] | undefined = [];
-  let failure: { readonly cause: unknown } | undefined;
   try {
     for await (const rows of groups) {
       const joined: readonly Row[] = firstRows === undefined ? rows : [...firstRows, ...rows];
@@ -81,10 +80,10 @@ async function* joinFirstRows<Row>(groups: AsyncIterable<readonly Row[]>): Async
       if (firstRows === undefined) yield joined;
     }
   } catch (cause) {
-    failure = { cause };
+    if (firstRows?.length) yield firstRows;
+    throw cause;
   }
-  if (firstRows !== undefined && firstRows.length > 0) yield firstRows;
-  if (failure) throw failure.cause;
+  if (firstRows?.length) yield firstRows;
 }
 
 /** Lines whose format was guessed must not look like a table, and the first one must not be a heading. */
@@ -200,7 +199,6 @@ const countLines = (record: readonly string[]): number =>
  */
 export async function* parseCsvRecords(pieces: AsyncIterable<Uint8Array>, delimiter = ",") {
   const parser = new RecordParser(delimiter);
-  let failure: { readonly cause: unknown } | undefined;
   try {
     for await (const piece of pieces) {
       await parser.parsePiece(piece);
@@ -208,12 +206,12 @@ export async function* parseCsvRecords(pieces: AsyncIterable<Uint8Array>, delimi
     }
     await parser.parsePiece(null);
   } catch (cause) {
-    failure = { cause };
     // The parser stores the last line until it sees the next one.
     if (!(cause instanceof CsvError)) await parser.parsePiece(null).catch(() => {});
+    if (parser.records.length > 0) yield parser.records;
+    throw cause;
   }
   if (parser.records.length > 0) yield parser.records;
-  if (failure) throw failure.cause;
 }
 
 /** Parser that collects the records, because reading them one by one from a stream costs more than parsing. */
