@@ -48,6 +48,10 @@ export function getFlagValue(argv: readonly string[], flag: string): string | un
   return argv[index] === flag ? argv[index + 1] : argv[index]!.slice(flag.length + 1);
 }
 
+/** Removes a flag and its value from a command line. */
+export const removeFlag = (argv: readonly string[], flag: string): readonly string[] =>
+  argv.filter((word, i) => word !== flag && !word.startsWith(`${flag}=`) && argv[i - 1] !== flag);
+
 export const parseTargetFlags = (argv: readonly string[]): CommandTarget => ({
   baseUrl: getFlagValue(argv, "--base-url"),
   profile: getFlagValue(argv, "--profile"),
@@ -89,7 +93,7 @@ const commandsWithoutTarget = [
 export function buildNextArgv(next: readonly string[], target: CommandTarget): readonly string[] {
   if (commandsWithoutTarget.some((words) => startsWithWords(next, words))) return next;
   const flags = formatTargetFlags(target);
-  return next.includes(flags[0] ?? "") ? next : [...next, ...flags];
+  return next.some((word) => word.split("=", 1)[0] === flags[0]) ? next : [...next, ...flags];
 }
 
 export const formatNextCommand = (next: readonly string[], { globals }: { readonly globals: CommandTarget }): string =>

@@ -38,7 +38,7 @@ describe("--column", () => {
       assert.equal(byName.exit, 2);
       assert.match(
         byName.stderr,
-        /Columns 1 and 2 have the same name.*\n {2}Select one by its number\.\n.*--column 1 /,
+        /Columns 1 and 2 have the same name.*\n {2}Select one by its number\.\n.*--column 1\n/,
       );
       for (const number of [1, 2]) {
         const { exit, stderr } = await svc(`router map-clients ${name} --column ${number} --cluster eu-1`);

@@ -64,7 +64,7 @@ describe("file in an unexpected format", () => {
       "map-emails --column E-Mail",
       "Name;E-Mail\nAda;ada@example.com\n",
       'Column "E-Mail" not found',
-      "--column E-Mail --delimiter ';'",
+      "--delimiter ';'",
     ],
     [
       "a table with bars and a selected column",
@@ -72,7 +72,7 @@ describe("file in an unexpected format", () => {
       "map-clients --column id",
       "id|name\nc-1|Ada\n",
       'Column "id" not found',
-      "--column id --delimiter '|'",
+      "--delimiter '|'",
     ],
     [
       "several columns without a selection",
@@ -120,7 +120,7 @@ describe("file in an unexpected format", () => {
       "map-emails --column email",
       "email,name,email\nada@example.com,Ada,\n",
       'Columns 1 and 3 have the same name, "email".',
-      "--column email --column 1",
+      "--column 1",
     ],
   ] as const) {
     it(`stops before anything is sent and suggests a command: ${label}`, async (t) => {
@@ -128,11 +128,10 @@ describe("file in an unexpected format", () => {
       await writeFile(join(cwd, name), content);
       const { exit, stdout, stderr } = await svc(`router ${command} ${name} --cluster eu-1 --quiet`);
       assert.deepEqual([exit, stdout, service.calls], [2, "", []]);
-      const [words] = command.split(" ");
       const [first, ...rest] = stderr.split("\n");
       assert.equal(first, `error: <file>: ${message}`);
-      const line = flags.replace("--column email --column 1", "--column 1");
-      assert.equal(rest.at(-2), `  try: svc router ${words} ${name} ${line} --cluster eu-1`, stderr);
+      const words = command.replace(" --column email", "");
+      assert.equal(rest.at(-2), `  try: svc router ${words} ${name} --cluster eu-1 --quiet ${flags}`, stderr);
       assert.equal((await svc("router jobs list --json")).stdout, "[]\n");
     });
   }
@@ -203,18 +202,18 @@ describe("file in an unexpected format", () => {
       })();
       const { exit, stderr } = await svc(`router map-emails - ${flags} --cluster eu-1`, { stdin });
       assert.deepEqual([exit, service.calls], [2, []]);
-      assert.match(stderr, /^ {2}try: svc router map-emails - --column contact /m);
+      assert.match(stderr, /^ {2}try: svc router map-emails - .*--cluster eu-1 --column contact/m);
     }
   });
 
   it("stops in a pipe and in svc router offboard", async (t) => {
     const { svc, service } = await createBulkFixture(t, []);
     const result = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });
-    const line = "svc router map-emails - --column Mail --input-format csv --delimiter ';' --cluster eu-1";
+    const line = "svc router map-emails - --cluster eu-1 --column Mail --input-format csv --delimiter ';'";
     assert.match(result.stderr, new RegExp(`^  try: ${line}$`, "m"));
     const stdin = "kind,identifier\nclient,c-1\n";
     const offboard = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin });
-    assert.match(offboard.stderr, /^ {2}try: svc router offboard eu-1 --from - --input-format csv$/m);
+    assert.match(offboard.stderr, /^ {2}try: svc router offboard eu-1 --from - --confirm eu-1 --input-format csv$/m);
     assert.deepEqual([result.exit, offboard.exit, service.calls], [2, 2, []]);
   });
 });

@@ -4,7 +4,7 @@ import { toIsoSeconds } from "../../../../base/clock.ts";
 import { formatSuggestion } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { checkOutputFile, writeOutput } from "../../../output/file.ts";
-import { formatTargetFlags } from "../../../parse/argv.ts";
+import { formatTargetFlags, removeFlag } from "../../../parse/argv.ts";
 import { CommandFailedError, type FailureKind, UsageError } from "../../../process/failure.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
 import { guessColumn, OtherFormatError } from "./input/format.ts";
@@ -26,7 +26,7 @@ export async function startJob(request: JobRequest, context: Context): Promise<F
     if (!(error instanceof OtherFormatError)) throw error;
     throw new UsageError(`${request.work.source}: ${error.message}`, {
       hint: error.hint,
-      next: buildRetryArgv(request, error),
+      next: addFormatFlags(request, error, context.argv),
       cause: error,
     });
   });
@@ -125,22 +125,12 @@ async function createPlan(request: JobRequest, path: string, survey: InputSurvey
   });
 }
 
-/** Builds the command line that reads the input in its format. */
-function buildRetryArgv(request: JobRequest, { flags, rows }: OtherFormatError): string[] {
-  const { work, path, scope, columns, hash, format, format_guessed } = request;
-  const { cluster_id: cluster = "", integration_type: type } = scope;
-  const isOffboard = work.action === "offboard";
-  const column = columns[0] ?? (rows && guessColumn(rows, work.getKind(request)));
-  return [
-    ...["router", work.name],
-    ...(isOffboard ? [cluster, "--from", path] : [path]),
-    ...(isOffboard || column === undefined || flags.includes("--column") ? [] : ["--column", column]),
-    ...(format_guessed || flags.includes("--input-format") ? [] : ["--input-format", format]),
-    ...flags,
-    ...(isOffboard ? [] : ["--cluster", cluster]),
-    ...(type === undefined ? [] : ["--integration-type", type]),
-    ...(hash === "none" ? ["--hash", hash] : []),
-  ];
+/** Adds the flags that read the input in its format to the command line. */
+function addFormatFlags(request: JobRequest, { flags, rows }: OtherFormatError, argv: readonly string[]): string[] {
+  const column = request.columns.length === 0 && rows ? guessColumn(rows, request.work.getKind(request)) : undefined;
+  // A column number replaces the name of several columns.
+  const words = flags.includes("--column") ? removeFlag(argv, "--column") : argv;
+  return [...words, ...(column === undefined ? [] : ["--column", column]), ...flags];
 }
 
 /**
