@@ -68,7 +68,7 @@ describe("invalid rows in a bulk job", () => {
     assert.deepEqual([exit, listRequests()], [3, [["a"], ["c"]]]);
     assert.match(
       stderr,
-      /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/,
+      /stopped\. Resume it with: svc router jobs resume job_\w+ -\nerror: 2 rows failed, more than --max-errors 1 allows\.\n/,
     );
   });
 

@@ -1,10 +1,8 @@
 import { pluralize } from "../../../../base/text.ts";
-import { formatFsError, isFsError } from "../../../../files/disk.ts";
 import type { Context } from "../../../command.ts";
 import { setOutput } from "../../../output/ci.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
-import { getRemedy } from "../../../process/service-message.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
 import { InputError } from "./input/format.ts";
 import type { InputSource } from "./input/source.ts";
@@ -61,7 +59,7 @@ export async function performJob(
       throw error;
     }
     const doneRows = job?.counts.rows ?? 0;
-    const stopError = addNextCommand(error, record, doneRows);
+    const stopError = addDoneRows(error, doneRows);
     if (globals.json) {
       const summary = `${record.id} stopped after ${pluralize(doneRows, "row")}`;
       throw new PartialFailureError(stopError, [summary], { next: record.resume, repeatable: true });
@@ -99,23 +97,11 @@ async function announceJob(
   await output.note(`${id}: ${command}, ${rows}${done > 0 ? `, ${done} already done` : ""}, to ${target}`);
 }
 
-function addNextCommand(error: unknown, { id, resume: next }: JobRecord, doneRows: number): unknown {
-  if (error instanceof InputError && doneRows > 0) {
-    const message = `${error.message.replace(/\.$/, "")}. ${pluralize(doneRows, "row before it is", "rows before it are")} done.`;
-    return new CommandFailedError("partial", error.code, message, { hint: error.hint, next, cause: error });
-  }
-  if (error instanceof CommandFailedError && error.next === undefined) {
-    const { kind, code, message, hint } = error;
-    return new CommandFailedError(kind, code, message, { hint, next, cause: error });
-  }
-  if (isFsError(error)) {
-    return new CommandFailedError("failed", "job_log", `Failed to write the log of ${id}: ${formatFsError(error)}.`, {
-      hint: `Done so far: ${pluralize(doneRows, "row")}. ${getRemedy(error)} Then resume the job.`,
-      next,
-      cause: error,
-    });
-  }
-  return error;
+/** Adds the number of rows that are done to an error of the input. */
+function addDoneRows(error: unknown, doneRows: number): unknown {
+  if (!(error instanceof InputError) || doneRows === 0) return error;
+  const message = `${error.message.replace(/\.$/, "")}. ${pluralize(doneRows, "row before it is", "rows before it are")} done.`;
+  return new CommandFailedError("partial", error.code, message, { hint: error.hint, cause: error });
 }
 
 /**
