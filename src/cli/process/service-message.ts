@@ -1,5 +1,6 @@
 import { lifecycle, triggers } from "../../api/contracts/lifecycle.ts";
 import { lookupTable } from "../../base/object.ts";
+import { decodeUrlPart } from "../../base/urls.ts";
 import type { ServiceError } from "../../client/errors.ts";
 import { type FsError, openFilesRemedies } from "../../files/disk.ts";
 
@@ -39,17 +40,9 @@ type NamedResource = NonNullable<ReturnType<typeof findNamedResource>>;
 function findNamedResource(path: string) {
   const resources = resourcePatterns.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
-    return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decodeText(id) }];
+    return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decodeUrlPart(id) }];
   });
   return resources.at(-1);
-}
-
-function decodeText(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const isNotFound = /^(?:(?:[a-z_]+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
