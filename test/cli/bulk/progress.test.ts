@@ -25,10 +25,10 @@ describe("progress of a bulk job", () => {
     const { stderr } = await svc(run, { wall, tty: true });
     const lines = omitJobIdLine(stderr).split("\r\x1b[K");
     assert.deepEqual(lines.slice(1), [
-      "mapped 100/400 · 25% · 100 rows/s · ETA 3s",
-      "mapped 200/400 · 50% · 100 rows/s · ETA 2s",
-      "mapped 300/400 · 75% · 100 rows/s · ETA 1s",
-      "mapped 400/400 · 100% · 100 rows/s · ETA 0s",
+      "mapped 100/400 · 25% · 100 rows/s · ETA 3 s",
+      "mapped 200/400 · 50% · 100 rows/s · ETA 2 s",
+      "mapped 300/400 · 75% · 100 rows/s · ETA 1 s",
+      "mapped 400/400 · 100% · 100 rows/s · ETA 0 s",
       "",
     ]);
   });
@@ -52,8 +52,8 @@ describe("progress of a bulk job", () => {
       .replaceAll(/job_\w+/g, "JOB")
       .split("\r\x1b[K");
     assert.deepEqual(lines.slice(1), [
-      "mapped 100/400 · 25% · 100 rows/s · ETA 3s",
-      "mapped 200/400 · 50% · 100 rows/s · ETA 2s",
+      "mapped 100/400 · 25% · 100 rows/s · ETA 3 s",
+      "mapped 200/400 · 50% · 100 rows/s · ETA 2 s",
       "Stopping after the batch in flight; press Ctrl-C again to stop now\nJOB stopped. Resume it with: svc router jobs resume JOB\n",
     ]);
   });
@@ -64,7 +64,7 @@ describe("progress of a bulk job", () => {
     const { stderr } = await svc(run, { wall, env: { CI: "true" }, tty: true });
     assert.equal(
       omitJobIdLine(stderr),
-      "mapped 300/700 · 42% · 25 rows/s · ETA 16s\nmapped 600/700 · 85% · 25 rows/s · ETA 4s\n",
+      "mapped 300/700 · 42% · 25 rows/s · ETA 16 s\nmapped 600/700 · 85% · 25 rows/s · ETA 4 s\n",
     );
   });
 
@@ -100,7 +100,7 @@ describe("progress of a bulk job", () => {
     const { stdout, stderr } = await svc(`${run} --json`, { wall });
     assert.deepEqual(
       [JSON.parse(stdout).rows, stderr.split("\n").slice(1)],
-      [200, ["mapped 100/200 · 50% · 8 rows/s · ETA 12s", "mapped 200/200 · 100% · 8 rows/s · ETA 0s", ""]],
+      [200, ["mapped 100/200 · 50% · 8 rows/s · ETA 12 s", "mapped 200/200 · 100% · 8 rows/s · ETA 0 s", ""]],
     );
     assert.equal((await svc(`${run} --json --quiet`, { wall })).stderr, "");
   });

@@ -38,7 +38,7 @@ describe("bulk job report", () => {
       "Job,status,finished",
       "Job,begun,2031-01-02T03:04:05Z",
       "Job,written,2031-01-02T03:05:25Z",
-      "Job,duration,1m20s",
+      "Job,duration,1 min 20 s",
       "Rows,in the input,6",
       "Rows,confirmed by the service,3",
       "Rows,different identifiers in the input,2",

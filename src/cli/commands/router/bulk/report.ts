@@ -1,4 +1,5 @@
 import { toIsoSeconds } from "../../../../base/clock.ts";
+import { describeDuration } from "../../../../base/quantities.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { escapeMarkup } from "../../../output/ci.ts";
@@ -46,7 +47,7 @@ export function createJobProgress(record: JobRecord, job: OpenJob, { host, globa
       ...(total ? [`${Math.floor((100 * doneRows) / total)}%`] : []),
       `${formatCount(rate)} rows/s`,
       ...(retries > 0 ? [pluralize(retries, "retry", "retries")] : []),
-      ...(total && rate > 0 ? [`ETA ${formatSeconds((total - doneRows) / rate)}`] : []),
+      ...(total && rate > 0 ? [`ETA ${describeDuration((1_000 * (total - doneRows)) / rate)}`] : []),
     ].join(" · ");
   }
 
@@ -154,7 +155,7 @@ function createReport(
     ["Job", "status", stoppedBecause === undefined ? "finished" : `stopped: ${stoppedBecause}`],
     ["Job", "begun", created_at],
     ["Job", "written", toIsoSeconds(now)],
-    ["Job", "duration", formatSeconds((now - Date.parse(created_at)) / 1_000)],
+    ["Job", "duration", describeDuration(Math.max(0, now - Date.parse(created_at)))],
     ["Rows", "in the input", formatKnown(input.rows)],
     ["Rows", "confirmed by the service", `${rows}`],
     ["Rows", "different identifiers in the input", formatKnown(distinct)],
@@ -186,11 +187,4 @@ function formatHtml(id: string, report: readonly ReportRow[]): string {
     "</html>",
     "",
   ].join("\n");
-}
-
-function formatSeconds(seconds: number): string {
-  const wholeSeconds = Math.max(0, Math.round(seconds));
-  const [h, m, s] = [Math.floor(wholeSeconds / 3_600), Math.floor(wholeSeconds / 60) % 60, wholeSeconds % 60];
-  if (h > 0) return `${h}h${m}m`;
-  return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
