@@ -62,7 +62,7 @@ const readBatches = async (folder: string) =>
   (await readFile(join(folder, "job.log"), "utf8"))
     .split("\n")
     .filter((line) => line.includes('{"batch"'))
-    .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as { readonly batch: number; readonly low: number });
+    .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as { readonly batch: number });
 
 describe("killed bulk job", () => {
   it("produces the table of an uninterrupted run after a resume", async (t) => {
@@ -93,7 +93,6 @@ describe("killed bulk job", () => {
         finished.map(({ batch }) => batch).sort((a, b) => a - b),
         Array.from({ length: count / 100 }, (_, i) => i),
       );
-      assert.equal(finished.at(-1)!.low, count / 100);
     }
   });
 

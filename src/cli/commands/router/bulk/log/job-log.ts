@@ -37,8 +37,6 @@ const addBatch = (counts: RowCounts, batch: RowCounts): RowCounts => ({
 /** Finished batch. Its failed rows are already in the results when this line is written. */
 interface BatchLine extends RowCounts {
   readonly batch: number;
-  /** Low-water mark. Every batch below this index is finished. */
-  readonly low: number;
   /** Length in bytes of the results file that covers all finished batches. */
   readonly results: number;
   readonly digest?: string;
@@ -162,11 +160,11 @@ export async function openJob(folder: string, { wall, report, disk = systemDisk 
       return counts;
     },
     /** Records a finished batch with its results. Resolves when they are on disk. */
-    async finish(batch: Omit<BatchLine, "low" | "results">, results: string): Promise<void> {
+    async finish(batch: Omit<BatchLine, "results">, results: string): Promise<void> {
       finished.add(batch.batch, batch.digest);
       waitingResults.push(Buffer.from(results));
       resultsLength += Buffer.byteLength(results);
-      await append({ ...batch, low: finished.low, results: resultsLength });
+      await append({ ...batch, results: resultsLength });
       counts = addBatch(counts, batch);
     },
     /** Records the previous clusters of a batch that is about to be sent. Resolves when they are on disk. */
