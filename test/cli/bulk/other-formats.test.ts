@@ -63,7 +63,7 @@ describe("file in an unexpected format", () => {
       "people.csv",
       "map-emails --column E-Mail",
       "Name;E-Mail\nAda;ada@example.com\n",
-      'Column "E-Mail" not found',
+      'The delimiter of the input is ";", not a comma.',
       "--delimiter ';'",
     ],
     [
@@ -71,7 +71,7 @@ describe("file in an unexpected format", () => {
       "people.csv",
       "map-clients --column id",
       "id|name\nc-1|Ada\n",
-      'Column "id" not found',
+      'The delimiter of the input is "|", not a comma.',
       "--delimiter '|'",
     ],
     [

@@ -55,7 +55,8 @@ export function explainReadError(cause: unknown, line: number): unknown {
   if (!(cause instanceof CsvError)) return cause;
   const message = `Invalid CSV: ${explainQuote(cause, line)}`;
   const [, separator = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
-  if (separator !== "") return new OtherFormatError(message, delimiterHint, getDelimiterFlags(separator));
+  if (separator !== "")
+    return new OtherFormatError(message, "If the cells have another delimiter, set it.", getDelimiterFlags(separator));
   const hint = "If the input has another format, use --input-format ndjson, tsv or lines.";
   return new InputError("unreadable_input", message, { hint, cause });
 }
@@ -69,15 +70,15 @@ function explainQuote({ code, message }: CsvError, line: number): string {
   return `${problem} in the row that begins at line ${line}`;
 }
 
-const delimiterHint = "If the cells have another delimiter, set it.";
-
 const getDelimiterFlags = (separator: string): string[] => ["--delimiter", separator === "\t" ? "tab" : separator];
 
 const describeSeparator = (separator: string): string => (separator === "\t" ? "a tab" : `"${separator}"`);
 
-/** Finds the most frequent separator of a line: semicolon, tab or comma. Returns undefined if there is none. */
-function detectSeparator(line: string): string | undefined {
-  const counts = [";", "\t", ","].map((character) => ({ character, count: line.split(character).length - 1 }));
+const separators = [";", "\t", ","];
+
+/** Finds the most frequent separator of a line. Returns undefined if there is none. */
+function detectSeparator(line: string, candidates: readonly string[] = separators): string | undefined {
+  const counts = candidates.map((character) => ({ character, count: line.split(character).length - 1 }));
   const [mostFrequent] = counts.sort((a, b) => b.count - a.count);
   return mostFrequent!.count > 0 ? mostFrequent!.character : undefined;
 }
@@ -102,20 +103,13 @@ export function rejectTable(line: string, secondLine: string, columns: readonly 
   throw new OtherFormatError(`The input looks like ${table}, but would be read as lines.`, hint, flags, rows);
 }
 
-/**
- * Rejects the first row of a CSV table that was split at the wrong separator. Without a missing column, the row can be
- * an identifier that contains a bar.
- */
-function rejectOtherDelimiter(row: readonly string[], missingColumn?: string): void {
+/** Rejects the first row of a CSV table that was split at the wrong separator. */
+function rejectOtherDelimiter(row: readonly string[], candidates?: readonly string[]): void {
   const line = row.join(",");
-  const isWhole = row.filter((cell) => cell.trim() !== "").length === 1;
-  const separator = missingColumn !== undefined && isWhole && line.includes("|") ? "|" : detectSeparator(line);
+  const separator = detectSeparator(line, candidates);
   if (separator === undefined || separator === ",") return;
-  const message =
-    missingColumn === undefined
-      ? `The delimiter of the input is ${describeSeparator(separator)}, not a comma.`
-      : `Column "${missingColumn}" not found`;
-  const hint = missingColumn === undefined ? "If it is part of an identifier, use --delimiter ','." : delimiterHint;
+  const message = `The delimiter of the input is ${describeSeparator(separator)}, not a comma.`;
+  const hint = "If it is part of an identifier, use --delimiter ','.";
   throw new OtherFormatError(message, hint, getDelimiterFlags(separator), [splitCells(line, separator), []]);
 }
 
@@ -154,7 +148,8 @@ export function findColumns(columns: readonly string[], header: readonly string[
     const name = matchColumnName(names, column, columns);
     const index = names.indexOf(name);
     if (index < 0) {
-      if (mayHaveOtherDelimiter) rejectOtherDelimiter(header, column);
+      // An identifier can contain a bar, but hardly a heading.
+      if (mayHaveOtherDelimiter) rejectOtherDelimiter(header, [...separators, "|"]);
       throw new UsageError(`Column "${column}" not found`, { hint: `Columns: ${joinNames(header)}` });
     }
     const duplicate = names.indexOf(name, index + 1);
