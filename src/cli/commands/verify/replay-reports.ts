@@ -1,6 +1,6 @@
 import { pluralize } from "../../../base/text.ts";
 import type { ClaimReport, ReportedDifference, VerifyReport } from "../../../verify/report.ts";
-import { formatJUnit } from "../../output/ci.ts";
+import { formatJUnit, formatMarkdownCell } from "../../output/ci.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 
 /** Formats a value. Strings are quoted only where that shows the difference. */
@@ -58,8 +58,6 @@ export function formatReplayJUnit(report: VerifyReport, sides: ComparedSides): s
   return formatJUnit("svc verify replay", report.compared === 0 ? [failedCase, ...cases] : cases);
 }
 
-const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
-
 export function formatReplayMarkdown(report: VerifyReport, [firstSide, secondSide]: ComparedSides): string {
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
   const acceptedDifferences = differences.filter(({ accepted: reason }) => reason !== null);
@@ -73,9 +71,9 @@ export function formatReplayMarkdown(report: VerifyReport, [firstSide, secondSid
     if (rows.length === 0) return [];
     const formatRow = (row: ReportedDifference) => {
       const values = [row.recorded, row.replayed].map((value) => shorten(value, row.kind === "type"));
-      return `| ${[row.id, row.basis, ...values].map(formatCell).join(" | ")} | ${formatLast(row)} |`;
+      return `| ${[row.id, row.basis, ...values].map(formatMarkdownCell).join(" | ")} | ${formatLast(row)} |`;
     };
-    const heading = `| ${title} | basis | ${firstSide} | ${formatCell(secondSide)} | ${last} |`;
+    const heading = `| ${title} | basis | ${firstSide} | ${formatMarkdownCell(secondSide)} | ${last} |`;
     return ["", heading, "|---|---|---|---|---|", ...rows.map(formatRow)];
   };
   return [
@@ -83,9 +81,11 @@ export function formatReplayMarkdown(report: VerifyReport, [firstSide, secondSid
     "",
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}.`,
     ...(incomparable.length === 0 ? [] : [""]),
-    ...incomparable.map((claim) => `- ${claim.exchanges} not compared, or only in part: ${formatCell(claim.reason)}`),
+    ...incomparable.map(
+      (claim) => `- ${claim.exchanges} not compared, or only in part: ${formatMarkdownCell(claim.reason)}`,
+    ),
     ...formatTable("difference", "times", refutations, ({ count }) => String(count)),
-    ...formatTable("accepted", "reason", acceptedDifferences, (difference) => formatCell(difference.accepted!)),
+    ...formatTable("accepted", "reason", acceptedDifferences, (difference) => formatMarkdownCell(difference.accepted!)),
     "",
   ].join("\n");
 }
