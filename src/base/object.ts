@@ -4,6 +4,16 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 /** Returns the fields of a JSON object, or none for any other value. */
 export const toFields = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
+/** Finds a field by its path (`items.0.id`), also with dots in names. Returns undefined if there is none. */
+export function getValueAt(value: unknown, path: string): unknown {
+  if (path === "") return value;
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Object.hasOwn(value, path)) return (value as Record<string, unknown>)[path];
+  const [first = "", ...rest] = path.split(".");
+  if (rest.length === 0 || !Object.hasOwn(value, first)) return undefined;
+  return getValueAt((value as Record<string, unknown>)[first], rest.join("."));
+}
+
 export const omitUndefined = <Value>(
   fields: Readonly<Record<string, Value>>,
 ): Record<string, Exclude<Value, undefined>> =>

@@ -1,5 +1,5 @@
 import type { Column } from "../../api/operation.ts";
-import { isObject } from "../../base/object.ts";
+import { getValueAt, isObject } from "../../base/object.ts";
 import { findNearest } from "../../base/text.ts";
 import type { GlobalOptions, OutputFormat } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
@@ -146,12 +146,6 @@ function listColumns(rows: readonly unknown[]): string[] {
   const plainNames = Object.keys(first).filter((name) => typeof first[name] !== "object" || first[name] === null);
   return (plainNames.length > 0 ? plainNames : Object.keys(first)).slice(0, 6);
 }
-
-const getValueAt = (value: unknown, path: string): unknown =>
-  path.split(".").reduce((inner: unknown, step) => {
-    const isParent = typeof inner === "object" && inner !== null && Object.hasOwn(inner, step);
-    return isParent ? (inner as Record<string, unknown>)[step] : undefined;
-  }, value);
 
 export const pickFields = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, getValueAt(value, name) ?? null]));

@@ -2,9 +2,8 @@ import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { exportState } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { isObject } from "../../../base/object.ts";
+import { getValueAt, isObject } from "../../../base/object.ts";
 import type { ScenarioEnvironment } from "./environment.ts";
-import { getValueAt } from "./references.ts";
 import type { Expectations } from "./schema.ts";
 import type { StepObservation } from "./steps.ts";
 

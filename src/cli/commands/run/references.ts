@@ -1,5 +1,5 @@
 import { stringifyExact, toPlainNumbers } from "../../../base/json.ts";
-import { isObject } from "../../../base/object.ts";
+import { getValueAt, isObject } from "../../../base/object.ts";
 
 export type SavedValues = ReadonlyMap<string, unknown>;
 
@@ -95,14 +95,4 @@ function getSavedValue(reference: string, values: SavedValues): unknown {
   const value = path.length === 0 ? values.get(name) : getValueAt(values.get(name), path.join("."));
   if (value === undefined) throw new Error(`$${name} has no ${path.join(".")}`);
   return value;
-}
-
-/** Finds a field by its path (`items.0.id`), also with dots in names. Returns undefined if there is none. */
-export function getValueAt(value: unknown, path: string): unknown {
-  if (path === "") return value;
-  if (typeof value !== "object" || value === null) return undefined;
-  if (Object.hasOwn(value, path)) return (value as Record<string, unknown>)[path];
-  const [first = "", ...rest] = path.split(".");
-  if (rest.length === 0 || !Object.hasOwn(value, first)) return undefined;
-  return getValueAt((value as Record<string, unknown>)[first], rest.join("."));
 }

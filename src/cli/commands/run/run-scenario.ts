@@ -1,13 +1,13 @@
 import { showTrace } from "../../../api/emulator/traces.ts";
 import { toIsoMillis } from "../../../base/clock.ts";
 import { toPlainNumbers } from "../../../base/json.ts";
-import { omitUndefined } from "../../../base/object.ts";
+import { getValueAt, omitUndefined } from "../../../base/object.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../emulator/trace.ts";
 import type { ScenarioPath } from "./check-scenario.ts";
 import type { RunnableScenario, ScenarioEnvironment } from "./environment.ts";
 import { checkExpectations, listObservedDeliveries } from "./expectations.ts";
-import { getValueAt, resolveReferences, restoreReferences } from "./references.ts";
+import { resolveReferences, restoreReferences } from "./references.ts";
 import type { ObservedValue } from "./scenario-file.ts";
 import type { ForEachLoop, ScenarioStep, StepKind } from "./schema.ts";
 import { getStepKind, runStep, type StepObservation } from "./steps.ts";
