@@ -238,6 +238,24 @@ steps:
     );
   });
 
+  it("compares all of many deliveries", async (t) => {
+    const { exit, stdout } = await runStory(
+      t,
+      `
+steps:
+  - { receiver: app, subscribe: [CONTRACT_SIGNED] }
+  - { svc: webhooks trigger CONTRACT_SIGNED }
+  - for each: { n: [${Array(50).fill(1)}] }
+    steps:
+      - { call: webhooks.create, body: { title: x, url: "$\{app.url}", only_for_activities: [CONTRACT_CREATED] } }
+  - for each: { n: [${Array(10).fill(1)}] }
+    steps: [{ call: contracts.create, body: ${contract} }]
+  - { expect: { deliveries: [{ to: app, activity: CONTRACT_SIGNED }] } }
+`,
+    );
+    assert.equal(exit, 0, stdout);
+  });
+
   it("sends webhooks to the author's program", async (t) => {
     const app = await startReceiver(t);
     const story = `

@@ -1,8 +1,7 @@
-import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { exportState } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import type { ResultOf } from "../../../api/operation.ts";
 import { getValueAt, isObject } from "../../../base/object.ts";
+import { type ListedDelivery, listAllDeliveries } from "./deliveries.ts";
 import type { ScenarioEnvironment } from "./environment.ts";
 import type { Expectations } from "./schema.ts";
 import type { StepObservation } from "./steps.ts";
@@ -171,13 +170,11 @@ function findMissingIndex<Expected, Seen>(
 
 type ObservedDelivery = ReturnType<typeof toObservedDelivery>;
 
-type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
-
 /** Lists all deliveries, oldest first. */
 export async function listObservedDeliveries(environment: ScenarioEnvironment): Promise<readonly ObservedDelivery[]> {
   const { client } = environment;
   const names = new Map((await listWebhooks(environment)).map(({ name, id }) => [id, name]));
-  const { items } = await client.call(listDeliveries, { query: { limit: 500 } });
+  const items = await listAllDeliveries(client);
   return items.map((item) => toObservedDelivery(item, names.get(item.webhook_id) ?? String(item.webhook_id))).reverse();
 }
 

@@ -1,12 +1,11 @@
-import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listRequests } from "../../../api/emulator/requests.ts";
 import { findOperationAt, type Operation, type ResultOf } from "../../../api/operation.ts";
 import { registry } from "../../../api/registry.ts";
 import type { Client } from "../../../client/client.ts";
 import { UsageError } from "../../process/failure.ts";
+import { type ListedDelivery, listAllDeliveries } from "./deliveries.ts";
 
 type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
-type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** A logged request that can be repeated. */
 export interface RecordedAction {
@@ -31,7 +30,7 @@ const skippedOperations =
 
 export async function readRecording(client: Client) {
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
-  const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
+  const deliveries = await listAllDeliveries(client);
   // The router forwards requests for the contract API, so the cluster receives the original request.
   const forwardedIds = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
   const ownRequests = items
@@ -75,7 +74,7 @@ function toAction({ id, at, target, body, status, failure }: LoggedRequest, oper
 }
 
 /** Lists the receiver's response to each attempt, oldest first. Repeated responses at the end are listed once. */
-function listReceiverStatuses(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
+function listReceiverStatuses(webhook: number, deliveries: readonly ListedDelivery[]): readonly (number | "down")[] {
   const attempts = deliveries
     .filter(({ webhook_id }) => webhook_id === webhook)
     .flatMap(({ id, attempts }) => attempts.map(({ at, number, status }) => ({ at, id, number, status })))
@@ -92,7 +91,7 @@ export interface RecordingGoal {
   readonly action: RecordedAction;
   /** Virtual time of the failure. */
   readonly at: number;
-  readonly delivery?: LoggedDelivery;
+  readonly delivery?: ListedDelivery;
 }
 
 export const getGoalId = ({ action, delivery }: RecordingGoal): string =>
