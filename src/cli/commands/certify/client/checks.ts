@@ -108,14 +108,14 @@ function assessTokens(result: ClientRunResult): CheckFinding {
   return failed(detail, "Accept the token response: access_token, token_type, expires_in, scope.");
 }
 
-function assessSecrets({ challenge, exposedIn }: ClientRunResult): Assessment {
+function assessSecrets({ challenge, exposedIn }: ClientRunResult): CheckFinding {
   if (!challenge) return notRequested;
   if (exposedIn === undefined) {
-    return skip("The arguments of processes were not seen: the client did not poll, or the system hides them.");
+    return notChecked("The arguments of processes were not seen: the client did not poll, or the system hides them.");
   }
-  if (exposedIn === null) return pass("No process had a secret among its arguments.");
+  if (exposedIn === null) return passed("No process had a secret among its arguments.");
   const detail = `The device code or a token was an argument of ${JSON.stringify(exposedIn)}.`;
-  return fail(detail, "Pass secrets to other programs by standard input or a private file.");
+  return failed(detail, "Pass secrets to other programs by standard input or a private file.");
 }
 
 /** A client with a fixed timer can be late once and early the next time. The differences cancel out over all polls. */
