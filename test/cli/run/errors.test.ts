@@ -102,6 +102,13 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
     "steps: [{ call: contracts.list, query: { limit: -9007199254740993 } }]",
     "1:49: -9007199254740993 cannot be represented exactly. To keep its digits, use a command line in a step with svc.",
   ],
+  ...["0xffffffffffffffff", "1e400", ".inf", ".nan"].map(
+    (number) =>
+      [
+        `steps: [{ call: contracts.list, query: { limit: ${number} } }]`,
+        `1:49: ${number} cannot be represented exactly. To keep its digits, use a command line in a step with svc.`,
+      ] as const,
+  ),
 ];
 
 describe("svc run with invalid files", () => {

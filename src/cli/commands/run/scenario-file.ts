@@ -91,7 +91,8 @@ export function parseScenario(
     Scalar(_, node) {
       const { anchor, value, source = "", range } = node;
       if (anchor) anchors.set(anchor, node);
-      if (/^[-+]?\d+$/.test(source) && typeof value === "number" && !Number.isSafeInteger(value))
+      const isInteger = /^[-+]?\d+$|^0[ox]/.test(source);
+      if (typeof value === "number" && (isInteger ? !Number.isSafeInteger(value) : !Number.isFinite(value)))
         throw createError(
           toPosition(range![0]),
           `${source} cannot be represented exactly. To keep its digits, use a command line in a step with svc.`,
