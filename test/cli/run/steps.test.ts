@@ -238,6 +238,30 @@ steps:
     );
   });
 
+  it("shows what an empty expectation would contain", async (t) => {
+    const { exit, stdout } = await runStory(
+      t,
+      `
+steps:
+  - { receiver: app, subscribe: [CONTRACT_CREATED] }
+  - { call: contracts.create, body: ${contract} }
+  - expect: { activities: , deliveries: , webhooks: }
+`,
+    );
+    const messages = stdout.match(/^ {14}\S.*(?= {2}\(story)/gm)?.map((message) => message.trim());
+    assert.deepEqual(
+      [exit, messages],
+      [
+        1,
+        [
+          "activities: expected a value; seen: COUNTER_PARTY_CREATED, COUNTER_PARTY_CONTACT_CREATED, CONTRACT_CREATED",
+          "deliveries: expected a value; seen: CONTRACT_CREATED T-1 to app delivered after 1 (200)",
+          'webhooks: expected a value, got {"app":"ACTIVE"}',
+        ],
+      ],
+    );
+  });
+
   it("compares all of many deliveries", async (t) => {
     const { exit, stdout } = await runStory(
       t,

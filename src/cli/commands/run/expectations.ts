@@ -51,7 +51,7 @@ export async function checkExpectations(
 /** Compares JSON values. `example` replaces an expected null. */
 const compareJson = (name: string, expected: unknown, actual: unknown, example = actual) =>
   expected === null
-    ? [{ path: [name], message: `${name}: expected a value`, actual: example }]
+    ? [{ path: [name], message: `${name}: expected a value, got ${formatValue(actual)}`, actual: example }]
     : compareSubset(expected, actual, [name]);
 
 /** Selects the plain fields of a result that are equal in every run. Times, addresses and long values are omitted. */
@@ -67,12 +67,14 @@ function selectStableFields(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 function compareActivities(expected: readonly string[] | null, actual: readonly string[]): ExpectationDifference[] {
-  const missing = expected === null ? 0 : findMissingIndex(expected, actual, (a, b) => a === b);
+  const seen = actual.join(", ") || "none";
+  if (expected === null)
+    return [{ path: ["activities"], message: `activities: expected a value; seen: ${seen}`, actual }];
+  const missing = findMissingIndex(expected, actual, (a, b) => a === b);
   if (missing === undefined) return [];
-  const name = expected?.[missing] ?? "activities";
-  const position = missing === 0 ? "" : ` after ${expected![missing - 1]}`;
-  const message = `activities.${missing}: ${name} did not happen${position}; seen: ${actual.join(", ") || "none"}`;
-  const matching = actual.filter((activity) => expected?.includes(activity));
+  const position = missing === 0 ? "" : ` after ${expected[missing - 1]}`;
+  const message = `activities.${missing}: ${expected[missing]} did not happen${position}; seen: ${seen}`;
+  const matching = actual.filter((activity) => expected.includes(activity));
   return [{ path: ["activities"], message, actual: matching.length > 0 ? matching : actual }];
 }
 
@@ -80,19 +82,20 @@ function compareDeliveries(
   expected: NonNullable<Expectations["deliveries"]> | null,
   actual: readonly ObservedDelivery[],
 ): readonly ExpectationDifference[] {
-  const missing =
-    expected === null ? 0 : findMissingIndex(expected, actual, (a, b) => compareSubset(a, b).length === 0);
+  const seen = actual.map(formatDelivery).join("; ") || "none";
+  const createResult = (message: string, keys: readonly string[]) => {
+    const selectedFields = actual.map((delivery) =>
+      Object.fromEntries(Object.entries(delivery).filter(([key]) => keys.includes(key))),
+    );
+    return [{ path: ["deliveries"], message: `${message}; seen: ${seen}`, actual: selectedFields }];
+  };
+  if (expected === null) return createResult("deliveries: expected a value", ["to", "activity", "outcome"]);
+  const missing = findMissingIndex(expected, actual, (a, b) => compareSubset(a, b).length === 0);
   if (missing === undefined) return [];
-  const all = actual.map(formatDelivery).join("; ") || "none";
   const position = missing === 0 ? "" : ` after the one before`;
-  const wanted = formatValue(expected?.[missing] ?? {});
-  const nearest = expected?.[missing] === undefined ? "" : describeNearest(expected[missing], actual);
-  const message = `deliveries.${missing}: no delivery${position} with ${wanted}${nearest}; seen: ${all}`;
-  const keys = expected === null ? ["to", "activity", "outcome"] : expected.flatMap(Object.keys);
-  const selectedFields = actual.map((delivery) =>
-    Object.fromEntries(Object.entries(delivery).filter(([key]) => keys.includes(key))),
-  );
-  return [{ path: ["deliveries"], message, actual: selectedFields }];
+  const nearest = describeNearest(expected[missing]!, actual);
+  const message = `deliveries.${missing}: no delivery${position} with ${formatValue(expected[missing])}${nearest}`;
+  return createResult(message, expected.flatMap(Object.keys));
 }
 
 /** Describes how the most similar delivery differs. The first of several equally similar ones counts. */
