@@ -74,6 +74,13 @@ describe("svc webhooks certify", () => {
     assert.deepEqual(await certifyAndGetFindings(t, { isGenuine: () => false }), [1, [["header-case", "failed"]]]);
     const down: ReceiverRules = { isGenuine: () => false, rejection: 502 };
     assert.deepEqual(await certifyAndGetFindings(t, down), [1, [["unexplained", "failed"]]]);
+    const throwing: ReceiverRules = { isGenuine: () => false, rejection: 500 };
+    assert.deepEqual(await certifyAndGetFindings(t, throwing), [1, [["internal-error", "failed"]]]);
+    const exactName: ReceiverRules = {
+      respond: (_, response, { rawHeaders }) =>
+        response.writeHead(rawHeaders.includes("X-SVC-WEBHOOK-CONTENT-HASH") ? 200 : 401).end(),
+    };
+    assert.deepEqual(await certifyAndGetFindings(t, exactName), [1, [["header-name", "failed"]]]);
     const anyCase: ReceiverRules = { isGenuine: (signature, expected) => signature?.toLowerCase() === expected };
     assert.deepEqual(await certifyAndGetFindings(t, anyCase), [0, [["case-insensitive", "warning"]]]);
     const isPrefix: ReceiverRules = {

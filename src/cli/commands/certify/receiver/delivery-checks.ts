@@ -55,7 +55,7 @@ const toTitleCase = (name: string): string => name.toLowerCase().replace(/(^|-)\
 const anyJson = "The signature is over the raw body, so the receiver must not depend on how the JSON is written";
 const rewrittenJson = assumed(anyJson, "reserialized-json");
 const decodedText = assumed(anyJson, "decoded-text");
-const headerNames = isPublic("Header names are case-insensitive (RFC 9110, 5.1)", "header-case");
+const headerNames = isPublic("Header names are case-insensitive (RFC 9110, 5.1)", "header-name");
 
 /** Exceeds 100 kB, the default limit of common frameworks. */
 const minLongTextLength = 300_000;

@@ -94,6 +94,7 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
       diagnoses.push(...acceptedMistakes.map((mistake) => ({ mistake, checks })));
     } else if (items.some((item) => isGenuine(item) && item.result === "passed"))
       addDiagnosis("reserialized-json", hasSameRejection(genuine));
+    else if (status === 500) addDiagnosis("internal-error", isGenuine);
     // A proxy reports with such a status that the receiver is down. A receiver that rejects signatures with another
     // status has accepted the signature of the event.
     else if (

@@ -63,6 +63,14 @@ const encodings = {
   },
 };
 
+const headerExamples = {
+  node: `req.headers["${header.toLowerCase()}"] // Node writes all names in lower case`,
+  python: `request.headers.get("${header}") # not dict(request.headers)[…]`,
+  go: `r.Header.Get("${header}") // not r.Header["…"]`,
+  java: `exchange.getRequestHeaders().getFirst("${header}")`,
+  csharp: `request.Headers["${header}"]`,
+};
+
 export const receiverMistakes = lookupTable<Mistake>({
   "reserialized-json": {
     title: "The signature is computed over JSON that was parsed and written again",
@@ -104,13 +112,17 @@ export const receiverMistakes = lookupTable<Mistake>({
   "header-case": {
     title: "No signature is accepted, probably because of the key or the case of the header's name",
     fix: `Read ${header} case-insensitively. Also check the key, and that no event is rejected because of its age.`,
-    code: {
-      node: `req.headers["${header.toLowerCase()}"] // Node writes all names in lower case`,
-      python: `request.headers.get("${header}") # not dict(request.headers)[…]`,
-      go: `r.Header.Get("${header}") // not r.Header["…"]`,
-      java: `exchange.getRequestHeaders().getFirst("${header}")`,
-      csharp: `request.Headers["${header}"]`,
-    },
+    code: headerExamples,
+  },
+  "header-name": {
+    title: "The name of the signature's header is compared case-sensitively",
+    fix: `Read ${header} case-insensitively.`,
+    code: headerExamples,
+  },
+  "internal-error": {
+    title: "Every event causes an internal error",
+    fix: "Use --verbose to see the output of the receiver. The body must be raw bytes, whatever its Content-Type.",
+    code: rawBodyExamples,
   },
   "signature-unchecked": {
     title: "The signature is not checked",
