@@ -69,6 +69,11 @@ describe("svc auth certify", { concurrency: 6 }, () => {
       1,
       { "expired.stops": "failed", "expired.exit-code": unseen, "denied.stops": "failed", "denied.exit-code": unseen },
     ],
+    "gives-up": [
+      ["--only", "slow-down"],
+      1,
+      { "slow-down.added": "failed", "slow-down.for-good": unseen, "slow-down.each": unseen },
+    ],
     "exit-code": [ofEnds, 0, { "expired.exit-code": "warning", "denied.exit-code": "warning" }],
     "no-retry": [ofDisturbances, 0, { "reset.continues": "warning" }],
     // A warning counts as a failure with --strict.

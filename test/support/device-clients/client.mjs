@@ -59,6 +59,7 @@ for (;;) {
     process.exit(0);
   }
   if (error === "slow_down") {
+    if (has("gives-up")) process.exit(1);
     slowDowns += 1;
     const adds = !has("ignores-slow-down") && !(has("slows-down-once") && slowDowns > 1);
     if (adds && has("forgets-slow-down")) next = seconds + 5;
