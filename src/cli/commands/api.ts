@@ -79,7 +79,7 @@ const api = defineCommand({
       const { location } = response.headers;
       if (response.status >= 300 && location !== undefined)
         await context.output.note(`${response.status}, to ${redactHeader("location", location)}`);
-      if (service === "router" && (await isCaught(request.method, path)))
+      if (service === "router" && (await findOperation(service, request.method, path)) === undefined)
         await context.output.note(
           isFromCatchAll(response.headers)
             ? `${request.method} ${formatRequestPath(request)} is not an operation. The router forwarded it to the clusters`
@@ -93,7 +93,8 @@ const api = defineCommand({
       const lineEnd = text.endsWith("\n") || text === "" ? "" : "\n";
       await context.output.printContent([bytes, Buffer.from(lineEnd)], true);
     }
-    throw createServiceError(forwardAnything.id, request, response, text);
+    const operation = await findOperation(service, request.method, path);
+    throw createServiceError((operation ?? forwardAnything).id, request, response, text);
   },
 });
 
@@ -106,15 +107,13 @@ function findService(path: string): { service: keyof BaseUrls; auth: Operation["
   return { service: "router", auth: "cluster-key" };
 }
 
-/** Reports whether only the router's catch-all route accepts the path. */
-async function isCaught(method: string, path: string): Promise<boolean> {
-  const ownResources = Object.entries(resources).filter(([name]) =>
-    name.startsWith(`${forwardAnything.service.name}/`),
-  );
+/** Finds the operation that a path declares, other than the router's catch-all route. */
+async function findOperation(service: keyof BaseUrls, method: string, path: string): Promise<Operation | undefined> {
+  const ownResources = Object.entries(resources).filter(([name]) => name.startsWith(`${service}/`));
   const modules: readonly object[] = await Promise.all(ownResources.map(([, load]) => load()));
   const declaredOperations = modules.flatMap((module) => Object.values(module)).filter(isOperation);
   const otherOperations = declaredOperations.filter(({ id }) => id !== forwardAnything.id);
-  return findOperationAt(otherOperations, method, path.split("?", 1)[0]!) === undefined;
+  return findOperationAt(otherOperations, method, path.split("?", 1)[0]!);
 }
 
 const isOperation = (value: unknown): value is Operation =>

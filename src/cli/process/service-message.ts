@@ -35,6 +35,9 @@ const resourcePatterns: readonly (readonly [path: RegExp, noun: string])[] = [
 
 const maxIdLength = 40;
 
+/** Operation of a path that no operation declares, so that a 404 proves nothing about the objects in it. */
+const undeclaredOperation = "catch-all";
+
 type NamedResource = NonNullable<ReturnType<typeof findNamedResource>>;
 
 function findNamedResource(path: string) {
@@ -109,12 +112,13 @@ export function getCredentialHint({ operation, status, headers }: ServiceError):
 /** If the message has no subject, the path provides it. The status follows instead of a full stop. */
 function describeProblem(error: ServiceError): string {
   const {
+    operation,
     method,
     path,
     status,
     problem: { message, fields },
   } = error;
-  const resource = findNamedResource(path);
+  const resource = operation === undeclaredOperation ? undefined : findNamedResource(path);
   const resourceName =
     resource && `${resource.noun} ${resource.id.length > maxIdLength ? `${resource.id.slice(0, 12)}…` : resource.id}`;
   if (fields.length > 1) return "The request is invalid";

@@ -54,6 +54,8 @@ it("a service error names the object and the expected status", async (t) => {
     "router show-client nobody": "Client nobody: No cluster mapping for this client id (HTTP 404)",
     [`router show-email ${hash}`]: "E-mail hash aaaaaaaaaaaa…: No cluster mapping for this email hash (HTTP 404)",
     "api GET /api/v2.1/public/contracts/T-9/status": "Contract T-9 not found (HTTP 404)",
+    "api GET /api/v2.1/public/contracts/T-1/recipient":
+      "Not found: GET /api/v2.1/public/contracts/T-1/recipient (HTTP 404)",
   };
   const messages: Record<string, string> = {};
   for (const line of Object.keys(expected))

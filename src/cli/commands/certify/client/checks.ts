@@ -192,7 +192,7 @@ function assessSlowDown(result: ClientRunResult, index: number): CheckFinding {
   if (wait === undefined) {
     const isLast = result.polls.length === poll + 1 && result.polls[poll]!.step === "slow_down";
     if (!isLast || result.exitCode === undefined) return reportFewPolls(result);
-    return fail(`The client gave up after slow_down (exit code ${result.exitCode}).`, fix);
+    return failed(`The client gave up after slow_down (exit code ${result.exitCode}).`, fix);
   }
   const leastMs = measurePollIntervalMs(waits[0]!.ms) + slowDowns * slowDownSeconds * 1_000;
   const detail = `${formatSeconds(wait.ms)} s between polls ${poll + 1} and ${poll + 2}; at least ${formatSeconds(leastMs)} s are due.`;
