@@ -52,7 +52,7 @@ const platformDialect: ErrorDialect = {
   toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
-/** An invalid ID has the same response as an unknown path, and a number that is too large for an ID as an unknown ID. */
+/** An invalid ID gets the response of an unknown path, a number that is too large the response of an unknown ID. */
 function findPathFailure(problems: readonly ValidationProblem[], { failures, hidesMissing }: Operation) {
   const problem = problems.find(({ part }) => part === "path");
   if (!problem || !failures.includes("not-found")) return undefined;
