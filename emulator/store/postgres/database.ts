@@ -1,3 +1,4 @@
+import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 import { formatPostgresUrl, parsePostgresUrl } from "../../../src/base/urls.ts";
 
@@ -81,13 +82,15 @@ export class Database {
   #connect(max: number): Sql {
     const { host, port, user, password, database, sslMode } = parsePostgresUrl(this.#url);
     const sql: Sql = postgres({
-      ...(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : toHostList(host)),
+      ...toHostList(host),
       port: [port] as unknown as number,
       ...(user !== undefined && { user }),
       ...(password !== undefined && { password }),
       ...(database !== undefined && { database }),
       // The client treats "allow" as "require", but for libpq it includes connections without TLS.
       ssl: ((sslMode === "allow" ? "prefer" : sslMode) as "require" | undefined) ?? false,
+      // The types of the client lack this documented option.
+      ...({ socket: () => openSocket(host, port) } as object),
       max,
       max_lifetime: null,
       connect_timeout: connectTimeoutS,
@@ -107,6 +110,20 @@ export class Database {
     });
     return sql;
   }
+}
+
+/**
+ * Opens a socket that fails if the server ends the connection before it responds, as proxies without a server do. The
+ * client would connect again and again without a pause or an error.
+ */
+function openSocket(host: string, port: number): Socket {
+  const socket = connect(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+  socket.once("end", () => {
+    const message = "The server closed the connection";
+    if (socket.bytesRead === 0) socket.destroy(Object.assign(new Error(message), { code: "CONNECTION_CLOSED" }));
+  });
+  // The client checks the host of the certificate with this property.
+  return Object.assign(socket, { host });
 }
 
 /** Returns a list of one host, because the client splits a string at colons, which an IPv6 address contains. */

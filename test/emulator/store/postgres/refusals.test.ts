@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { describe, it } from "node:test";
 import { findServerProblem, migrations } from "../../../../emulator/store/postgres/schema.ts";
 import { svcVersion } from "../../../../src/base/version.ts";
@@ -79,6 +81,19 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
       await getRejection(careful.replace("careful@", "careful:right@"), "svc"),
       "StateAccessError: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: this user has no permission (permission denied for database postgres). Nothing was written. Allow this user to create schemas, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
     );
+  });
+
+  it("reports a proxy that accepts connections and ends them, as HAProxy without a server does", async (t) => {
+    const proxy = createServer((socket) => void socket.on("error", () => {}).end());
+    await once(proxy.listen(0, "127.0.0.1"), "listening");
+    t.after(() => void proxy.close());
+    const address = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    for (const parameters of ["", "?sslmode=require"]) {
+      assert.equal(
+        await getRejection(`postgres://svc@${address}/postgres${parameters}`, "svc"),
+        `StateAccessError: The store postgres://svc@${address}/postgres (schema svc) cannot be used: the server closed the connection. Nothing was written. Try again in a moment. See the server's log. temporary`,
+      );
+    }
   });
 
   it("connects without TLS if TLS is optional", async () => {
