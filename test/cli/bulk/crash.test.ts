@@ -10,7 +10,6 @@ import { DiskCrashedError, ForgetfulDisk, type RandomSource } from "../../suppor
 
 const folder = "/state/jobs/job_1";
 const wall: WallClock = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
-const startedAt = "2031-01-02T03:04:05Z";
 
 /** The state that was acknowledged as durable: the log, and the number of finished batches. */
 interface AcknowledgedWork {
@@ -56,7 +55,7 @@ type Life = (disk: Disk, progress: AcknowledgedWork) => Promise<void>;
 const lives: Record<string, Life> = {
   "that runs twice": async (disk, progress) => {
     await makeFolderDurably(disk, folder);
-    await createLog(disk, folder, startedAt);
+    await createLog(disk, folder);
     progress.created = true;
     for (const [from, to] of [
       [0, 6],
@@ -135,7 +134,7 @@ describe("full disk", () => {
   it("retains the batches that a resume skips and counts no others as stored", async () => {
     const disk = new ForgetfulDisk();
     await makeFolderDurably(disk, folder);
-    await createLog(disk, folder, startedAt);
+    await createLog(disk, folder);
     const job = await open(disk);
     await finishBatches(job, 0, 3, { created: true, batches: 0 });
     disk.beforeStep = () => {

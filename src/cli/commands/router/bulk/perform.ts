@@ -37,7 +37,7 @@ export async function performJob(
   const ignoreForcedExit = context.shutdown.onForcedExit(() => void warnStopped());
   try {
     job = await openJob(folder, { wall: host.wall, report: (message) => output.warn(`warning: ${message}`) });
-    if (isResumed) await job.note("started");
+    await job.note("started");
     await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const work = findBulkJobKind(record.command)!;

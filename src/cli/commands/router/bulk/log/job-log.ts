@@ -4,7 +4,7 @@ import { tryParseJson } from "../../../../../base/object.ts";
 import { svcVersion } from "../../../../../base/version.ts";
 import { AppendLog } from "../../../../../files/append-log.ts";
 import { type Disk, type DiskFile, isMissing, systemDisk } from "../../../../../files/disk.ts";
-import { formatFirstLine, formatLogLine, startPosition } from "../../../../../files/log-line.ts";
+import { formatFirstLine, startPosition } from "../../../../../files/log-line.ts";
 import { formatTornEnd, readLog } from "../../../../../files/read-log.ts";
 import { FinishedBatches } from "../input/batches.ts";
 import { getResultsPath, resultsHeader } from "./results.ts";
@@ -58,15 +58,13 @@ interface MovesLine {
 }
 
 /** Creates the log of a job durably. Replaces an existing file, because nothing depends on it yet. */
-export async function createLog(disk: Disk, folder: string, at: string): Promise<void> {
+export async function createLog(disk: Disk, folder: string): Promise<void> {
   const path = join(folder, logName);
   const header = formatFirstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }));
-  const position = { number: startPosition.number + 1, group: 1, before: startPosition.checksum };
-  const event: EventLine = { event: "started", at };
   await disk.remove(path);
   const file = await disk.create(path);
   try {
-    await file.write(Buffer.concat([header, formatLogLine(JSON.stringify(event), position).bytes]), 0);
+    await file.write(header, 0);
     await file.sync();
   } finally {
     await file.close();

@@ -46,7 +46,7 @@ export function createJobId({ wall }: Host): string {
 export async function createJob(jobs: string, record: JobRecord): Promise<string> {
   const folder = join(jobs, record.id);
   await makeFolderDurably(systemDisk, folder);
-  await createLog(systemDisk, folder, record.created_at);
+  await createLog(systemDisk, folder);
   // A folder without a record is not a job, so the job appears atomically.
   await writeFileAtomic(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
   return folder;
@@ -107,7 +107,7 @@ async function readStoredJob(folder: string, host: Host) {
   const isRunning = await isLocked(getLockPath(folder), host, file.path);
   const endStatus = invalid + failed > 0 ? "partial" : "done";
   const status = last?.event === "finished" ? endStatus : isRunning ? "running" : "interrupted";
-  const reason = status === "interrupted" && last?.event === "started" ? unrecordedReason : last?.reason;
+  const reason = status === "interrupted" && last?.event !== "stopped" ? unrecordedReason : last?.reason;
   const at = last?.at ?? record.created_at;
   return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved } as const;
 }
