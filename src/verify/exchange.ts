@@ -27,7 +27,6 @@ export interface RecordedExchange {
   readonly operation: string | undefined;
   /** Service time of the request in milliseconds. */
   readonly at: number;
-  readonly durationMs: number;
   readonly request: RecordedRequest;
   readonly response: RecordedResponse;
 }
@@ -47,7 +46,7 @@ export const pairHeaders = (raw: readonly string[]): [name: string, value: strin
 
 /** Formats an exchange: a header of metadata, the request, and the response. */
 export function formatExchange(exchange: RecordedExchange): string {
-  const { callee, operation, at, durationMs, request, response } = exchange;
+  const { callee, operation, at, request, response } = exchange;
   const requestBody = formatBody(request.body);
   const responseBody = formatBody(response.body);
   return [
@@ -55,7 +54,6 @@ export function formatExchange(exchange: RecordedExchange): string {
     `callee: ${callee}`,
     ...(operation === undefined ? [] : [`operation: ${operation}`]),
     `at: ${new Date(at).toISOString()}`,
-    `duration-ms: ${Math.round(durationMs)}`,
     `request-body: ${requestBody.encoding} ${Buffer.byteLength(requestBody.text)}`,
     `response-body: ${responseBody.encoding} ${Buffer.byteLength(responseBody.text)}`,
     "",
@@ -103,9 +101,7 @@ export function parseExchange(text: string): RecordedExchange {
   const callee = recordedServers.find((item) => item === metadata.get("callee"));
   if (callee === undefined) throw new ExchangeFormatError("its callee is missing or unknown");
   const at = Date.parse(metadata.get("at") ?? "");
-  const durationMs = Number(metadata.get("duration-ms"));
-  if (!(at >= 0 && at < maxExchangeTimeMs && durationMs >= 0))
-    throw new ExchangeFormatError("its time is missing or malformed");
+  if (!(at >= 0 && at < maxExchangeTimeMs)) throw new ExchangeFormatError("its time is missing or malformed");
   const sent = parseBodyLength(metadata.get("request-body"));
   const received = parseBodyLength(metadata.get("response-body"));
 
@@ -116,7 +112,7 @@ export function parseExchange(text: string): RecordedExchange {
   if (status === undefined) throw new ExchangeFormatError("its status line is malformed");
   const response = { status: Number(status), headers: reader.readHeaders(), body: reader.readBody(received) };
   if (!reader.isAtEnd()) throw new ExchangeFormatError("it is longer than its declared lengths");
-  return { callee, operation: metadata.get("operation"), at, durationMs, request, response };
+  return { callee, operation: metadata.get("operation"), at, request, response };
 }
 
 /** Corrects the body lengths of a manually edited exchange. Throws ExchangeFormatError if it is invalid. */

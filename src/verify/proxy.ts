@@ -94,7 +94,7 @@ export async function openRecordingProxy({ to, host, port: requestedPort, now, o
         if (body === undefined || responseBody === undefined) return skip("is larger than 16 MiB");
         const request = { method, target, headers, body };
         const recorded = { status, headers: pairHeaders(rawHeaders), body: responseBody };
-        settle(() => onExchange({ at, durationMs: now() - at, request, response: recorded }));
+        settle(() => onExchange({ at, request, response: recorded }));
       });
     });
     outgoing.once("error", (error: NodeJS.ErrnoException) => {

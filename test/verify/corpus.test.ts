@@ -17,7 +17,7 @@ const response = {
 async function createCorpus(t: TestContext, count = 2): Promise<string> {
   const folder = join(await createTestFolder(t), "corpus");
   const recorder = await ExchangeRecorder.open(folder);
-  for (let at = 0; at < count; at += 1) await recorder.add({ at: at * 1_000, durationMs: 1, request, response });
+  for (let at = 0; at < count; at += 1) await recorder.add({ at: at * 1_000, request, response });
   await recorder.close();
   return folder;
 }
@@ -35,7 +35,6 @@ describe("recorded corpus", () => {
         "callee: contracts",
         "operation: templates.list",
         "at: 1970-01-01T00:00:00.000Z",
-        "duration-ms: 1",
         "request-body: text 0",
         "response-body: text 12",
         "",
@@ -141,7 +140,7 @@ describe("recorded corpus", () => {
         (error: Error) => error.message.replace(/^.* cannot be read: /, ""),
       );
     };
-    const head = "svc-exchange: 1\ncallee: contracts\nat: 2030-01-01T00:00:00Z\nduration-ms: 1\n";
+    const head = "svc-exchange: 1\ncallee: contracts\nat: 2030-01-01T00:00:00Z\n";
     const lengths = "request-body: text 0\nresponse-body: text 0\n\n";
     const rest = "\n\n\nHTTP/1.1 200\n\n\n";
     const malformed = [

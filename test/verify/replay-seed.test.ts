@@ -6,7 +6,7 @@ import { buildReplaySeed } from "../../src/verify/replay/seed.ts";
 const createExchange = (operation: string, target: string, fields: object) => {
   const request = { method: "GET", target, headers: [], body: Buffer.alloc(0) };
   const response = { status: 200, headers: [], body: Buffer.from(JSON.stringify(fields)) };
-  return { callee: "router", operation, at: 0, durationMs: 1, request, response } as const;
+  return { callee: "router", operation, at: 0, request, response } as const;
 };
 
 describe("initial state of a replay", () => {

@@ -98,7 +98,7 @@ const scanExchange = ([request, response]: readonly [RecordedRequest, RecordedRe
     folder: "",
     digest: "",
     isEnded: true,
-    exchanges: [{ file: "", callee: "contracts", operation: undefined, at: 0, durationMs: 1, request, response }],
+    exchanges: [{ file: "", callee: "contracts", operation: undefined, at: 0, request, response }],
   }).map(({ place: location }) => location);
 
 const boundary = "----WebKitFormBoundary7MA4YWxkTrZu0gW9";

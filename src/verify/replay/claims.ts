@@ -11,7 +11,6 @@ export interface EmulatorClaim {
   /** Examples: `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
   readonly name: string;
   readonly operation: string;
-  readonly failure: FailureCode | undefined;
   /** `specified` or `assumed`. */
   readonly basis: string;
   /** Rows of DECISIONS.md that the basis cites. */
@@ -28,7 +27,6 @@ const declaredFailures = failures as Readonly<Record<FailureCode, Failure<unknow
 const createClaim = (operation: string, failure: FailureCode | undefined, basis: Basis): EmulatorClaim => ({
   name: failure === undefined ? operation : `${operation} ${failure}`,
   operation,
-  failure,
   basis: typeof basis === "string" ? basis : "assumed",
   decisions: typeof basis === "string" ? [] : (basis.assumed.match(/\b[RCFPLE]\d{1,2}\b/g) ?? []),
 });

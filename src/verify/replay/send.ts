@@ -32,8 +32,7 @@ export function createRequestSender(requestsPerSecond = Number.POSITIVE_INFINITY
     if (waitMs > 0) await systemWallClock.sleep(waitMs, signal);
     signal?.throwIfAborted();
     const at = systemWallClock.now();
-    const response = await exchange(request, signal);
-    return { ...response, at, durationMs: systemWallClock.now() - at };
+    return { ...(await exchange(request, signal)), at };
   }
 
   function exchange({ method, url, headers, body }: ReplayRequest, signal?: AbortSignal): Promise<RecordedResponse> {

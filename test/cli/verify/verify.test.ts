@@ -221,7 +221,7 @@ describe("svc verify replay", () => {
     for (const target of ["/a", "/b", "/c"])
       await recorder.add({
         at: 0,
-        durationMs: 1,
+
         request: { method: "GET", target, headers: [], body: Buffer.alloc(0) },
         response,
       });

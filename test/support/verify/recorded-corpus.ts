@@ -11,7 +11,7 @@ type Exchange = readonly [request: RecordedRequest, response: RecordedResponse];
 export async function recordAll(t: TestContext, all: readonly Exchange[]) {
   const folder = join(await createTestFolder(t), "corpus");
   const recorder = await ExchangeRecorder.open(folder);
-  for (const [at, [request, response]] of all.entries()) await recorder.add({ at, durationMs: 1, request, response });
+  for (const [at, [request, response]] of all.entries()) await recorder.add({ at, request, response });
   await recorder.close();
   return readCorpus(folder);
 }

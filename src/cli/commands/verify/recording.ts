@@ -77,7 +77,7 @@ export async function joinRecording(folder: string, context: Context) {
       const request = { method: "POST", target, headers: Object.entries(headers), body };
       const response = { status, headers: [], body: Buffer.alloc(0) };
       const at = await fetchServiceTime(context);
-      return recorder.add({ callee: "receiver", operation, at, durationMs: 0, request, response });
+      return recorder.add({ callee: "receiver", operation, at, request, response });
     },
   };
 }
@@ -149,10 +149,10 @@ export function createRecordingClient(
     const sent = await sender.send({ method, url, headers: pairs, body }, stopSignal).catch((cause: unknown) => {
       throw toNetworkFailure(cause);
     });
-    const { at, durationMs, ...response } = sent;
+    const { at, ...response } = sent;
     const { origin, host } = new URL(url);
     const request = { method, target: url.slice(origin.length), headers: [["host", host] as const, ...pairs], body };
-    await recorder.add({ at, durationMs, request, response });
+    await recorder.add({ at, request, response });
     return { status: response.status, document: tryParseJson(response.body.toString("utf8")) };
   }
 
