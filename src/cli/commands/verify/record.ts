@@ -12,6 +12,7 @@ import { type Command, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
+import { confirmYes } from "../../prompt/terminal.ts";
 import { createRecordingJourney, journeyPlanSteps } from "./record-journey.ts";
 import { createRecordingClient, openRecording, type RecordingClient } from "./recording.ts";
 
@@ -132,8 +133,7 @@ const verifyRecord = defineCommand({
     const { baseUrls, credentials, origin } = await context.target("contracts");
     await output.note(`Recording ${origin}:`);
     for (const step of plan) await output.note(`  ${step}`);
-    const question = `Create and remove objects at ${baseUrls.contracts ?? baseUrls.router}?`;
-    if (writes && !(await context.confirm(question, "--yes"))) return "failed";
+    if (writes) await confirmYes(`Create and remove objects at ${baseUrls.contracts ?? baseUrls.router}`, context);
     // The default client reports wrong addresses and keys with the common messages.
     const hasKey = baseUrls.contracts !== undefined && credentials.clientId !== undefined;
     if (hasKey) {
