@@ -56,8 +56,6 @@ export async function printInGroup<T>(host: Host, title: string, work: () => Pro
 }
 
 export async function setOutput({ env }: Host, name: string, value: string): Promise<void> {
-  // A multi-line value would become several outputs.
-  if (/[\r\n]/.test(value)) return;
   if (shouldAnnotate(env) && env.GITHUB_OUTPUT)
     await appendFile(env.GITHUB_OUTPUT, `${name}=${value}\n`).catch(() => {});
 }
