@@ -111,7 +111,7 @@ function classifyError(error: unknown): Classification {
     const { status, problem } = error;
     const hint = error.outcomeUnknown
       ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
-      : (problem.hint ?? pollHints[problem.code ?? ""] ?? getServiceHint(error));
+      : (problem.hint ?? pollFailures[problem.code ?? ""]?.hint ?? getServiceHint(error));
     const details = problem.fields.length > 1 ? problem.fields : [];
     const requestId = error.headers["x-request-id"];
     const code = problem.code ?? `http_${status}`;
@@ -168,16 +168,11 @@ export const explainInterruption = ({ completedSteps, hint, next }: PartialFailu
 });
 
 /** Failures of polling for tokens by any status, because servers differ (RFC 8628, 3.5; DECISIONS.md, P1). */
-const pollOutcomes = lookupTable<FailureKind>({
-  authorization_pending: "pending",
-  slow_down: "pending",
-  access_denied: "forbidden",
-  expired_token: "forbidden",
-});
-
-const pollHints = lookupTable<string>({
-  authorization_pending: "The user code is not approved yet. Poll again after the interval.",
-  slow_down: "The user code is not approved yet. Increase the interval by 5 s.",
+const pollFailures = lookupTable<{ readonly kind: FailureKind; readonly hint?: string }>({
+  authorization_pending: { kind: "pending", hint: "The user code is not approved yet. Poll again after the interval." },
+  slow_down: { kind: "pending", hint: "The user code is not approved yet. Increase the interval by 5 s." },
+  access_denied: { kind: "forbidden" },
+  expired_token: { kind: "forbidden" },
 });
 
 const otherServerHint = "Check that the base URL belongs to the service, not to a web page or a proxy.";
@@ -189,8 +184,8 @@ const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWi
 
 function getFailureKind(error: ServiceError): FailureKind {
   const { status, problem, outcomeUnknown } = error;
-  const pollOutcome = pollOutcomes[problem.code ?? ""];
-  if (pollOutcome) return pollOutcome;
+  const pollFailure = pollFailures[problem.code ?? ""];
+  if (pollFailure) return pollFailure.kind;
   if (outcomeUnknown) return "failed";
   if (status === 401 || status === 403) return isOfStorage(error) ? "failed" : "forbidden";
   if (status === 404) return "not-found";
