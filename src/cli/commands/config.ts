@@ -1,11 +1,10 @@
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { type Profile, readProfiles } from "../connection/profiles/profile.ts";
+import { type Profile, type ProfileSetting, readProfiles } from "../connection/profiles/profile.ts";
 import {
   changeProfile,
   findProfileSetting,
   listEffectiveSettings,
-  type ProfileSetting,
   removeProfile,
   requireKnownProfile,
   setProfileSetting,

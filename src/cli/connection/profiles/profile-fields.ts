@@ -21,27 +21,11 @@ import {
   getProfilesPath,
   type Profile,
   type ProfileFile,
+  type ProfileSetting,
+  profileSettings,
   readProfiles,
   requireProfile,
 } from "./profile.ts";
-
-export interface ProfileSetting {
-  readonly key: string;
-  readonly label: string;
-  readonly isSecret?: boolean;
-  readonly isAddress?: boolean;
-}
-
-export const profileSettings: readonly ProfileSetting[] = [
-  { key: "router_url", label: "Address of the routing service", isAddress: true },
-  { key: "contracts_url", label: "Address of the contract API", isAddress: true },
-  { key: "client_id", label: "Client ID of the workspace's API key" },
-  { key: "client_secret", label: "Secret of the workspace's API key", isSecret: true },
-  { key: "token", label: "Bearer token, instead of a sign-in", isSecret: true },
-  { key: "oauth_client_id", label: "OAuth client of svc auth device-login" },
-  { key: "emulator_url", label: "Address of a shared emulator", isAddress: true },
-  { key: "emulator_token", label: "Token of its control plane", isSecret: true },
-];
 
 const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
 

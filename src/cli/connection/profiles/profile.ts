@@ -6,18 +6,27 @@ import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { readPrivateFile } from "./private-file.ts";
 
-export interface Profile {
-  readonly router_url?: string;
-  readonly contracts_url?: string;
-  readonly client_id?: string;
-  readonly client_secret?: string;
-  /** Bearer token that takes precedence over every sign-in. */
-  readonly token?: string;
-  readonly oauth_client_id?: string;
-  readonly emulator_url?: string;
-  readonly emulator_token?: string;
-  readonly cluster_keys?: Readonly<Record<string, string>>;
+export interface ProfileSetting {
+  readonly key: string;
+  readonly label: string;
+  readonly isSecret?: boolean;
+  readonly isAddress?: boolean;
 }
+
+export const profileSettings = [
+  { key: "router_url", label: "Address of the routing service", isAddress: true },
+  { key: "contracts_url", label: "Address of the contract API", isAddress: true },
+  { key: "client_id", label: "Client ID of the workspace's API key" },
+  { key: "client_secret", label: "Secret of the workspace's API key", isSecret: true },
+  { key: "token", label: "Bearer token, instead of a sign-in", isSecret: true },
+  { key: "oauth_client_id", label: "OAuth client of svc auth device-login" },
+  { key: "emulator_url", label: "Address of a shared emulator", isAddress: true },
+  { key: "emulator_token", label: "Token of its control plane", isSecret: true },
+] as const satisfies readonly ProfileSetting[];
+
+export type Profile = { readonly [Key in (typeof profileSettings)[number]["key"]]?: string } & {
+  readonly cluster_keys?: Readonly<Record<string, string>>;
+};
 
 /** Content of `profiles.json` in the configuration folder. */
 export interface ProfileFile {
