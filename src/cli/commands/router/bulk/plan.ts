@@ -70,6 +70,7 @@ export const JobPlan = z.object({
   input: JobInput,
   format: z.enum(inputFormats),
   format_guessed: z.boolean(),
+  /** Names of columns or NDJSON fields, or one column number from 1, joined by a space. Empty for the first column. */
   columns: z.array(z.string()).readonly(),
   hash: z.enum(hashFlag.choices),
   delimiter: z.string().nullable(),

@@ -1,10 +1,10 @@
 import { CsvError, Parser } from "csv-parse";
 import { restoreExactNumbers, toPlainNumbers } from "../../../../../base/json.ts";
+import type { JobPlan } from "../plan.ts";
 import {
   explainReadError,
   findColumns,
   findHeadingProblem,
-  type InputFormat,
   matchColumnName,
   rejectTable,
   rejectUnnamedColumn,
@@ -22,13 +22,7 @@ export interface InputRow {
   readonly problem?: string | undefined;
 }
 
-export interface RowReadOptions {
-  readonly format: InputFormat;
-  readonly format_guessed: boolean;
-  readonly delimiter: string | null;
-  /** Names of columns or NDJSON fields, or one column number from 1, joined by a space. Empty for the first column. */
-  readonly columns: readonly string[];
-}
+type RowReadOptions = Pick<JobPlan, "format" | "format_guessed" | "delimiter" | "columns">;
 
 /** Line of the input that is read next. */
 interface Position {
