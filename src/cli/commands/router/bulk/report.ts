@@ -1,6 +1,7 @@
 import { toIsoSeconds } from "../../../../base/clock.ts";
 import { describeDuration } from "../../../../base/quantities.ts";
 import { pluralize } from "../../../../base/text.ts";
+import type { PlannedRetry } from "../../../../client/network-failure.ts";
 import type { Context } from "../../../command.ts";
 import { escapeMarkup } from "../../../output/ci.ts";
 import { writeOutput } from "../../../output/file.ts";
@@ -15,11 +16,6 @@ import { readResults } from "./log/results.ts";
 export const countProcessedRows = ({ counts }: OpenJob): number => counts.rows + counts.invalid + counts.failed;
 
 const progressIntervalMs = { terminal: 200, plain: 10_000 };
-
-export interface RetryNotice {
-  readonly waitMs: number;
-  readonly reason: string;
-}
 
 export type JobProgress = ReturnType<typeof createJobProgress>;
 
@@ -71,7 +67,7 @@ export function createJobProgress(record: JobRecord, job: OpenJob, { host, globa
       const document = { type: "progress", rows: doneRows, total, rows_per_second: Math.round(rate), retries };
       show(formatLine(doneRows, rate), document);
     },
-    reportRetry({ waitMs, reason }: RetryNotice): void {
+    reportRetry({ waitMs, reason }: PlannedRetry): void {
       retries += 1;
       if (globals.quiet || waitMs < 2_000) return;
       const reasonText = reason === "status 429" ? "rate limited" : reason;

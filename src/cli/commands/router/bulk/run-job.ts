@@ -19,7 +19,7 @@ import type { JobRecord } from "./log/jobs.ts";
 import { formatResultLines, type RowFailure } from "./log/results.ts";
 import { createLookup, requireLookup } from "./lookup.ts";
 import { parseErrorLimit, requireUnchangedPlan } from "./plan.ts";
-import { createJobProgress, type JobProgress, type RetryNotice } from "./report.ts";
+import { createJobProgress, type JobProgress } from "./report.ts";
 
 interface JobRun {
   readonly record: JobRecord;
@@ -243,11 +243,6 @@ async function createSender({ record, work, isResumed }: JobRun, progress: JobPr
     return { ...builtRequest, headers, body: Buffer.from(builtRequest.body as string) };
   };
 
-  function onRetry(retry: RetryNotice): void {
-    if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, wall.monotonicNow() + retry.waitMs);
-    progress.reportRetry(retry);
-  }
-
   async function call(request: ReturnType<typeof createRequest>, rows: number): Promise<number | null> {
     let mayRepeat = isResumed;
     const attempt = async () => {
@@ -259,8 +254,9 @@ async function createSender({ record, work, isResumed }: JobRun, progress: JobPr
     const response = await withRetries(attempt, globals, wall, {
       signal,
       onRetry(retry) {
-        mayRepeat ||= retry.reason !== "status 429";
-        onRetry(retry);
+        if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, wall.monotonicNow() + retry.waitMs);
+        else mayRepeat = true;
+        progress.reportRetry(retry);
       },
     });
     const parsed = await readResponse(operation, request, response, { repeatable: true });
