@@ -1,17 +1,13 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 
-/** Creates an example from its command line, without `svc`. */
-export const createExample = (title: string, line: string, stdin?: string): CommandExample => ({
-  title,
-  argv: splitWords(line)!,
-  ...(stdin === undefined ? {} : { stdin }),
-});
-
 /** Example, or its title with the command line, without `svc`, and its standard input. */
-export type ExampleNotation = CommandExample | Parameters<typeof createExample>;
+export type ExampleNotation = CommandExample | readonly [title: string, line: string, stdin?: string];
 
-export const toExample = (example: ExampleNotation): CommandExample =>
-  "title" in example ? example : createExample(...example);
+export function toExample(example: ExampleNotation): CommandExample {
+  if ("title" in example) return example;
+  const [title, line, stdin] = example;
+  return { title, argv: splitWords(line)!, ...(stdin === undefined ? {} : { stdin }) };
+}
 
 export const formatExample = ({ argv, stdin }: CommandExample): string =>
   `${stdin === undefined ? "" : `echo ${quoteShellWord(stdin)} | `}${formatCommandLine(argv)}`;

@@ -15,7 +15,6 @@ import { parseDurationFlag } from "../../parse/globals.ts";
 import { getStateFolder } from "../../process/environment.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { canPrompt } from "../../prompt/terminal.ts";
 import { createReportWriter, selectChecks } from "../certify/check.ts";
 import type { ReceiverCheck } from "../certify/receiver/check.ts";
@@ -83,19 +82,16 @@ const webhooksCertify = defineCommand({
     "Sends the receiver requests that it must accept or reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Without --probe, the checks of duplicates and order see only responses, and storage is not checked. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, or if the time limit skipped checks; warnings do not count.",
   flags,
   examples: [
-    createExample(
+    [
       "Check a receiver that the command starts",
       "webhooks certify --to localhost:3000/hooks --command 'node receiver.mjs'",
-    ),
-    createExample(
+    ],
+    [
       "Check what it stores, and write a report for CI",
       "webhooks certify --to localhost:3000/hooks --command 'node receiver.mjs' --probe 'cat events.jsonl' --report junit.xml",
-    ),
-    createExample(
-      "Check a running receiver with its key",
-      "webhooks certify --to localhost:3000/hooks --hmac-key-file hmac.key",
-    ),
-    createExample("List the checks", "webhooks certify --list"),
+    ],
+    ["Check a running receiver with its key", "webhooks certify --to localhost:3000/hooks --hmac-key-file hmac.key"],
+    ["List the checks", "webhooks certify --list"],
   ],
   async run(input, context) {
     const { output } = context;
