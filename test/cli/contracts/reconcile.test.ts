@@ -90,6 +90,14 @@ describe("svc contracts reconcile", () => {
     await writeFile(join(cwd, "none.ndjson"), "");
     const result = await svc([...since, "none.ndjson", "--json"]);
     assert.deepEqual([result.exit, (JSON.parse(result.stdout) as Row[]).length], [1, 4]);
+    await writeFile(join(cwd, "other.log"), `${bodies.join("\n")}\n{ "level": "info" }\nstarted\n`);
+    assert.deepEqual(await svc([...since, "other.log"]), {
+      exit: 0,
+      stdout: "",
+      stderr: `warning: --received: skipped 2 of 6 payloads without an activity. Each line of a file must be the JSON of one webhook.
+No webhooks are missing (4 webhooks checked)
+`,
+    });
   });
 
   for (const [argv, message] of [

@@ -66,7 +66,7 @@ const contractsReconcile = defineCommand({
   async run({ flags }, context) {
     const selectedActivities = requireActivities(flags.activities);
     const { since: from, received: path } = flags;
-    const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
+    const received = path === undefined ? undefined : (await readReceivedPayloads(context, path)).map(parsePayload);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
     if (parseDuration(from) === undefined && Number.isNaN(Date.parse(from)))
       throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${from}"`);
@@ -76,6 +76,11 @@ const contractsReconcile = defineCommand({
       return (await listDueSince(since, client)).filter(({ activity }) => selectedActivities.includes(activity));
     });
     const rows = received ? findMissing(due, received) : due;
+    const skippedCount = received?.filter(({ activity }) => activity === undefined).length ?? 0;
+    if (received && skippedCount > 0)
+      await context.output.warn(
+        `warning: --received: skipped ${skippedCount} of ${pluralize(received.length, "payload")} without an activity. Each line of a file must be the JSON of one webhook.`,
+      );
     await context.output.show(rows, {
       fields: ["contract", "contract_name", "contract_status", "activity", "at"],
       columns: ["contract", { name: "contract_name", shrinkPriority: 1 }, "contract_status", "activity", "at"],
@@ -161,12 +166,15 @@ function listDue(
   return due;
 }
 
+type Payload = ReturnType<typeof parsePayload>;
+
+const parsePayload = (body: Buffer) => toFields(tryParseJson(body.toString("utf8")));
+
 /** Returns deliveries that were not received. A received delivery accounts for the nearest of several equal ones. */
-function findMissing(due: readonly DueWebhook[], received: readonly Buffer[]): DueWebhook[] {
+function findMissing(due: readonly DueWebhook[], received: readonly Payload[]): DueWebhook[] {
   const missing = [...due];
   const receivedKeys = new Set<string>();
-  for (const body of received) {
-    const { activity, contract_id: number, activity_data: data } = toFields(tryParseJson(body.toString("utf8")));
+  for (const { activity, contract_id: number, activity_data: data } of received) {
     const { timestamp } = toFields(data);
     // Repeated deliveries count as one webhook.
     const key = JSON.stringify([activity, number, timestamp]);
