@@ -3,7 +3,7 @@ import { UsageError } from "../../../../process/failure.ts";
 import type { IdentifierKind } from "../identifiers.ts";
 
 export const inputFormats = ["lines", "csv", "tsv", "ndjson"] as const;
-type InputFormat = (typeof inputFormats)[number];
+export type InputFormat = (typeof inputFormats)[number];
 
 /** Determines the format by the file extension: `.csv`, `.tsv`, `.ndjson` or `.jsonl`, each optionally with `.gz`. */
 export function detectFormat(path: string): InputFormat {
