@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
@@ -92,6 +92,28 @@ describe("svc in GitHub Actions", () => {
     assert.match(text, /^before\n### svc emulator exec: exit 3\n/);
     assert.match(text, /\| health\.show \| 1 \| 0 \|/);
     assert.match(text, /\| contracts\.list \| 1 \| 1 \|/);
+  });
+
+  it("counts all of many deliveries", async (t) => {
+    const summary = join(await createTestFolder(t), "summary.md");
+    const producer = `
+      const { SVC_CONTRACTS_URL: base, SVC_CLIENT_ID: id, SVC_CLIENT_SECRET: secret } = process.env;
+      const post = (path, body) =>
+        fetch(base + "/api/v2.1/public/" + path, {
+          method: "POST",
+          headers: { "client-id": id, "client-secret": secret, "content-type": "application/json" },
+          body: JSON.stringify(body),
+        });
+      const webhook = { title: "x", url: "http://localhost:9/", only_for_activities: ["CONTRACT_CREATED"] };
+      const poc_details = { first_name: "Jo", email: "jo@acme.example" };
+      const counter_party_details = [{ is_individual: true, poc_details }];
+      for (let i = 0; i < 51; i += 1) await post("webhooks/", webhook);
+      for (let i = 0; i < 10; i += 1)
+        await post("contracts/", { contract_template_id: 101, contract_data: {}, counter_party_details });
+    `;
+    const env = { ...actions, PATH: process.env.PATH, GITHUB_STEP_SUMMARY: summary };
+    await runCli(createExecArguments(producer), { cwd: dirname(summary), env });
+    assert.equal((await readFile(summary, "utf8")).split("\n")[2], "61 requests, 510 webhook deliveries (0 delivered)");
   });
 
   it("groups the output of a command and leaves its workflow commands active", async (t) => {

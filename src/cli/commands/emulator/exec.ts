@@ -133,13 +133,14 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
   await withControlClient(emulator.routerUrl, emulator.token, async (client) => {
     const { items } = await client.call(listRequests, { query: { limit: 10_000 } });
     const requests = items.filter(({ service }) => service !== "emulator");
-    const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
+    const { total: deliveryCount } = await client.call(listDeliveries, { query: { limit: 1 } });
+    const { total: deliveredCount } = await client.call(listDeliveries, { query: { limit: 1, outcome: "delivered" } });
     const notableRequests = requests.filter(
       ({ status, findings }) => status >= 400 || status === 0 || findings.length > 0,
     );
     const title = `svc emulator: ${pluralize(requests.length, "request")}, ${notableRequests.length} rejected or with warnings`;
     await printGroup(host, title, notableRequests.slice(-200).map(formatRequestLine));
-    await addSummary(host, formatSummary(requests, deliveries, exit));
+    await addSummary(host, formatSummary(requests, deliveryCount, deliveredCount, exit));
   });
 }
 
@@ -148,7 +149,8 @@ const formatRequestLine = ({ method, target, status, failure, findings }: Logged
 
 function formatSummary(
   requests: readonly LoggedRequest[],
-  deliveries: readonly { readonly outcome: string }[],
+  deliveryCount: number,
+  deliveredCount: number,
   exit: number,
 ): string {
   const names = new Set(requests.map(({ operation }) => operation));
@@ -159,10 +161,9 @@ function formatSummary(
     const findings = [...new Set(all.flatMap((request) => request.findings.map(({ code }) => code)))].join(", ");
     return `| ${[name, String(all.length), String(rejectedCount), findings].map(formatMarkdownCell).join(" | ")} |\n`;
   });
-  const deliveredCount = deliveries.filter(({ outcome }) => outcome === "delivered").length;
   return [
     `### svc emulator exec: exit ${exit}\n\n`,
-    `${pluralize(requests.length, "request")}, ${pluralize(deliveries.length, "webhook delivery", "webhook deliveries")} (${deliveredCount} delivered)\n\n`,
+    `${pluralize(requests.length, "request")}, ${pluralize(deliveryCount, "webhook delivery", "webhook deliveries")} (${deliveredCount} delivered)\n\n`,
     "| Operation | Requests | Rejected | Findings |\n| --- | ---: | ---: | --- |\n",
     ...rows,
     "\n",
