@@ -287,6 +287,18 @@ steps:
     assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
   });
 
+  it("writes the stable fields of each row of a list", async (t) => {
+    const { readFile } = await runStory(
+      t,
+      "steps:\n  - svc: emulator workspaces --fields id,name --json\n    expect: { json: }\n",
+      ["--update"],
+    );
+    const [, , expectation] = (await readFile("story.yaml")).split("\n");
+    const rows =
+      "{ id: 1, name: Northwind Legal }, { id: 2, name: Contoso Procurement }, { id: 3, name: Fabrikam Sales }";
+    assert.equal(expectation, `    expect: { json: [${rows}]}`);
+  });
+
   it("preserves a reference that equals the observed value", async (t) => {
     const steps = (deliveries: string) => `steps:
   - receiver: app
