@@ -63,7 +63,8 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
     "steps: [{ receiver: app, subscribe: [CONTRACT_SIGND] }]",
     '1:38: subscribe.0 cannot be "CONTRACT_SIGND". Did you mean CONTRACT_SIGNED?',
   ],
-  ["steps: [{ receiver: app, responses: up }]", '1:37: responses must be a number or down, got "up".'],
+  ["steps: [{ receiver: app, responses: [down, 200] }]", '1:38: responses.0 must be a number, got "down".'],
+  ["steps: [{ receiver: app, responses: up }]", '1:37: responses must be a number or down or a list, got "up".'],
   ["steps: [{ advance: next, expect: { stats: 200 } }]", '1:36: Unknown key "stats" in expect. Did you mean status?'],
   ["steps: [{ expect: { status: 99 } }]", "1:29: expect.status must be at least 100."],
   [

@@ -114,15 +114,13 @@ function createScenarioEnvironment(emulator: Emulator, folder: string, { host, s
   const secrets = new Set(collectSecrets(emulator));
 
   /** Opens a receiver that repeats the last response status. */
-  async function openBuiltIn(responses: readonly ReceiverStatus[]): Promise<ScenarioReceiver> {
-    if (responses[0] === "down") return createReceiver(unreachableUrl, []);
+  async function openBuiltIn(responses: ReceiverResponses): Promise<ScenarioReceiver> {
+    if (responses === "down") return createReceiver(unreachableUrl, []);
     const received: ReceivedWebhookRequest[] = [];
     const receiver = await openWebhookReceiver({
       async respond(request) {
         received.push(request);
-        const response = responses[Math.min(received.length, responses.length) - 1] ?? 200;
-        // A listener cannot pause, so it rejects the delivery instead.
-        const status = response === "down" ? 503 : response;
+        const status = responses[Math.min(received.length, responses.length) - 1] ?? 200;
         return { status, body: status < 300 ? "ok" : "no" };
       },
     });
@@ -161,7 +159,7 @@ function createScenarioEnvironment(emulator: Emulator, folder: string, { host, s
     },
 
     /** Opens a built-in receiver with these response statuses, or uses the URL of a program. */
-    async openReceiver(name: string, url: string | undefined, responses: readonly ReceiverStatus[]) {
+    async openReceiver(name: string, url: string | undefined, responses: ReceiverResponses) {
       const receiver = url === undefined ? await openBuiltIn(responses) : createReceiver(url, [], true);
       receivers.set(name, receiver);
       values.set(name, receiver);
@@ -197,7 +195,7 @@ const minSecretLength = 6;
 /** Failure codes and state names are not secrets. */
 const isWord = (text: string): boolean => /^[a-z]+(?:[-_ ][a-z]+)*$/i.test(text) && !/[a-z][A-Z]/.test(text);
 
-type ReceiverStatus = number | "down";
+type ReceiverResponses = readonly number[] | "down";
 
 /** URL without a listener. Its port belongs to the discard service, which needs system privileges. */
 const unreachableUrl = "http://127.0.0.1:9/hooks";

@@ -79,8 +79,9 @@ function listReceiverStatuses(webhook: number, deliveries: readonly ListedDelive
     .filter(({ webhook_id }) => webhook_id === webhook)
     .flatMap(({ id, attempts }) => attempts.map(({ at, number, status }) => ({ at, id, number, status })))
     .sort((a, b) => a.at.localeCompare(b.at) || a.id - b.id || a.number - b.number);
-  const responses = attempts.map(({ status }): number | "down" => status ?? "down");
-  if (responses[0] === "down") return ["down"];
+  if (attempts[0]?.status === null) return ["down"];
+  // A listener cannot pause, so it rejects the delivery instead.
+  const responses = attempts.map(({ status }) => status ?? 503);
   while (responses.length > 1 && responses.at(-1) === responses.at(-2)) responses.pop();
   return responses.length === 0 ? [200] : responses;
 }

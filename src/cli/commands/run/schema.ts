@@ -146,15 +146,15 @@ function buildFaultFields(): Record<string, z.ZodType> {
   );
 }
 
-const receiverStatusSchema = z.union([z.int().min(200).max(599), z.literal("down")]);
+const receiverStatusSchema = z.int().min(200).max(599);
 
 const ReceiverStep = defineStep("Opens a webhook receiver", {
   receiver: nameSchema.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
   url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
   responses: z
-    .union([receiverStatusSchema, z.array(receiverStatusSchema).min(1)])
+    .union([receiverStatusSchema, z.literal("down"), z.array(receiverStatusSchema).min(1)])
     .optional()
-    .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses connections"),
+    .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses all connections"),
   subscribe: z
     .union([z.literal("all"), z.array(z.enum(activities)).min(1)])
     .optional()

@@ -101,9 +101,9 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
   },
 
   async receiver({ receiver: name, url, responses = 200, subscribe }, environment) {
-    const list = [responses].flat();
+    const list = responses === "down" ? responses : [responses].flat();
     const receiver = await environment.openReceiver(name, url, list);
-    const description = url === undefined ? `responds ${list.join(", ")}` : "is your program";
+    const description = url === undefined ? `responds ${[list].flat().join(", ")}` : "is your program";
     const title = `receiver ${name} ${description}`;
     if (subscribe === undefined) return { title, outcome: "", value: receiver };
     const only_for_activities = subscribe === "all" ? activities : subscribe;
