@@ -42,7 +42,7 @@ const grant_type = has("grant-type") ? "device_code" : "urn:ietf:params:oauth:gr
 let seconds = has("hurry") ? 0.1 : has("own-interval") ? 1 : has("blocks") ? 1.5 : interval;
 let next = seconds;
 let slowDowns = 0;
-if (has("blocks")) process.kill(process.ppid, "SIGUSR2");
+if (has("blocks")) process.kill(process.ppid, "SIGWINCH");
 for (;;) {
   await sleep(next * 1_000);
   next = seconds;
