@@ -146,15 +146,15 @@ steps:
   it("fails a step with a rejected request or with a nonzero exit code", async (t) => {
     const { exit, stdout } = await runStory(t, "steps: [{ call: contracts.status, params: { composite_id: T-9 } }]");
     const otherRun = await runStory(t, "steps: [{ svc: contracts status T-9 }]");
-    assert.deepEqual([exit, otherRun.exit], [1, 1]);
+    const jsonRun = await runStory(t, "steps: [{ svc: contracts status T-9 --json }]");
+    assert.deepEqual([exit, otherRun.exit, jsonRun.exit], [1, 1, 1]);
     assert.match(
       stdout,
       /failed {3}1 {2}call contracts\.status .*404.*\n {14}contracts\.status answered 404 \(\S+\): .*\(story\.yaml:1:11\)/,
     );
-    assert.match(
-      otherRun.stdout,
-      /failed {3}1 {2}svc contracts status T-9 {2}exit 5\n {14}exit 5: .*\(story\.yaml:1:11\)/,
-    );
+    for (const { stdout } of [otherRun, jsonRun])
+      assert.match(stdout, /\n {14}exit 5: Contract T-9 not found \(HTTP 404\) {2}\(story\.yaml:1:11\)/);
+    assert.match(otherRun.stdout, /failed {3}1 {2}svc contracts status T-9 {2}exit 5\n/);
   });
 
   it("expects failures by status, failure code and exit code", async (t) => {

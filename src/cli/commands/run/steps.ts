@@ -53,9 +53,8 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
     const lines = stdout.trim().split("\n");
     const documents = lines.map(tryParseExactJson);
     const exactValue = tryParseExactJson(stdout) ?? (documents.includes(undefined) ? undefined : documents);
-    const notes = stderr.trim().split("\n");
     // A command that fails by its result, such as webhooks trigger, reports the failure only on standard output.
-    const reason = notes.find((line) => line.startsWith("error: ")) || notes[0] || lines.at(-1)!.replaceAll("\t", "  ");
+    const reason = findErrorNote(stderr) || lines.at(-1)!.replaceAll("\t", "  ");
     return {
       title: `svc ${argv.join(" ")}`,
       outcome: exit === 0 ? "" : `exit ${exit}`,
@@ -65,7 +64,7 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
       exactValue,
       output: stdout,
       notes: stderr,
-      ...(exit === 0 ? {} : { error: `exit ${exit}: ${reason.replace(/^error: /, "")}` }),
+      ...(exit === 0 ? {} : { error: `exit ${exit}: ${reason}` }),
     };
   },
 
@@ -201,6 +200,14 @@ async function sendRequest(environment: ScenarioEnvironment, operation: Operatio
       error: `${operation.id} answered ${status}${code}: ${problem.message}`,
     };
   }
+}
+
+/** Finds the message of an error, which is a document with --json. By default, returns the first line. */
+function findErrorNote(stderr: string): string | undefined {
+  const notes = stderr.trim().split("\n");
+  const documents = notes.map((line) => toFields(toFields(tryParseJson(line)).error).message);
+  const message = documents.find((text) => typeof text === "string") as string | undefined;
+  return message ?? (notes.find((line) => line.startsWith("error: ")) ?? notes[0])?.replace(/^error: /, "");
 }
 
 const formatJson = (value: unknown): string => (value === undefined ? "" : stringifyExact(value, 2));
