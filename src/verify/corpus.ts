@@ -46,7 +46,9 @@ export const formatIndexEnd = (count: number): string => `${JSON.stringify({ end
 export async function readCorpus(folder: string, { isInterruptedAllowed = false } = {}): Promise<TrafficCorpus> {
   const { entries, digest, isEnded } = await readIndex(folder, isInterruptedAllowed);
   if (!isEnded && !isInterruptedAllowed)
-    throw new CorpusError(`${folder} has no end: its recording was interrupted, or its index was truncated`);
+    throw new CorpusError(
+      `${folder} has no end: its recording was interrupted, or its index was truncated. To finish a recording, repeat its svc verify record`,
+    );
   // Any `.http` file can contain secrets, so none is ignored.
   const unlisted = (await listFiles(folder, /\.http$/)).filter((file) => !entries.has(file));
   const exchanges: CorpusExchange[] = [];

@@ -84,7 +84,7 @@ describe("recorded corpus", () => {
         const text = await readFile(join(folder, "index.ndjson"), "utf8");
         await writeFile(join(folder, "index.ndjson"), text.replace(/\{"end".*\n/, ""));
       },
-      /has no end: its recording was interrupted, or its index was truncated$/,
+      /has no end: its recording was interrupted, or its index was truncated\. To finish a recording, repeat its svc verify record$/,
     ],
     "is edited": [
       (folder) => appendFile(join(folder, first), "x"),
