@@ -162,7 +162,7 @@ describe("killed bulk job", () => {
 
     const again = start("router", "jobs", "resume", "--last", "-");
     again.stdin!.end(createInput(20_000));
-    assert.deepEqual((await waitForExit(again)).stdout, "Mapped 20000 e-mails to us-1\n");
+    assert.deepEqual((await waitForExit(again)).stdout, "Mapped 20000 rows to us-1\n");
     assert.equal((await mapped()).length, 20_000);
   });
 });

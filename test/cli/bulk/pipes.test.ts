@@ -40,7 +40,7 @@ describe("bulk job with piped input", () => {
         [result.exit, result.stdout, listRequests().slice(4)],
         [
           0,
-          "Mapped 10 client IDs to eu-1\n",
+          "Mapped 10 rows to eu-1\n",
           [
             ["c6", "c7"],
             ["c8", "c9"],
@@ -56,11 +56,7 @@ describe("bulk job with piped input", () => {
     await write("other.txt", ["x", ...createNumberedIds(8)]);
     assert.equal((await svc("router jobs resume --last other.txt")).exit, 2);
     const { exit, stdout, stderr } = await svc("router jobs resume --last rows.txt");
-    assert.deepEqual(
-      [exit, stdout, listRequests().slice(4)],
-      [0, "Mapped 8 client IDs to eu-1\n", [["c6", "c7"]]],
-      stderr,
-    );
+    assert.deepEqual([exit, stdout, listRequests().slice(4)], [0, "Mapped 8 rows to eu-1\n", [["c6", "c7"]]], stderr);
   });
 
   it("reports a consistent number of finished rows at an invalid row", async (t) => {
@@ -109,7 +105,7 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
     const [result] = await Promise.all([svc("router jobs resume --last ./pipe"), filled(content)]);
     assert.deepEqual(
       [result.exit, result.stdout, listRequests().slice(4)],
-      [0, "Mapped 8 client IDs to eu-1\n", [["c6", "c7"]]],
+      [0, "Mapped 8 rows to eu-1\n", [["c6", "c7"]]],
     );
   });
 

@@ -117,6 +117,13 @@ describe("bulk job counts", () => {
     assert.match(dry.stderr, /^1 row repeated: 2 e-mails in total$/m);
   });
 
+  it("counts rows if there are too many identifiers to compare them", async (t) => {
+    const { svc } = await createBulkFixture(t, []);
+    const stdin = `${Array.from({ length: 100_001 }, (_, i) => `c-${i}\n`).join("")}c-1\n`;
+    const dry = await svc("router map-clients - --cluster eu-1 --dry-run", { stdin });
+    assert.match(dry.stdout, /^Would map 100002 rows to eu-1 in 26 requests\n/);
+  });
+
   it("reports no removals, because the service does not count removals", async (t) => {
     const { svc } = await startCliEmulator(t);
     await svc("router map-emails - --cluster us-1", { stdin: "ada@example.com\n" });

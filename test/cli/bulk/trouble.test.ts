@@ -44,7 +44,7 @@ describe("invalid rows in a bulk job", () => {
     );
     assert.deepEqual(listRequests(), [["a", "b"]]);
     const { exit, stdout } = await svc("router jobs resume --last - --skip-invalid", { stdin });
-    assert.deepEqual([exit, stdout, listRequests()], [3, "Mapped 4 client IDs to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
+    assert.deepEqual([exit, stdout, listRequests()], [3, "Mapped 4 rows to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
   });
 
   for (const [limit, exit] of [

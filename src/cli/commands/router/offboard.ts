@@ -162,7 +162,7 @@ async function offboardWorkspace(
   const values = rows.map(kind.toValue);
   const router = await context.client("router");
   const response: unknown = await router.call(deleteWorkspaceData, offboardJobKind.toArguments(values, scope) as never);
-  const outcome = { ...offboardJobKind, cluster, rows: rows.length };
+  const outcome = { ...offboardJobKind, cluster, rows: rows.length, distinct: new Set(values).size };
   requireConfirmed(response, outcome);
   const clusters = await findClusters?.(values);
   const remainingCount = values.filter((value) => clusters?.get(value) === cluster).length;

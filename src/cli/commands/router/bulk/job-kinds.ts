@@ -167,20 +167,22 @@ export const findBulkJobKind = (name: string): BulkJobKind | undefined =>
 interface Outcome extends Pick<BulkJobKind, "action" | "noun"> {
   readonly cluster: string;
   readonly rows: number;
-  readonly distinct?: number | undefined;
+  /** Number of different identifiers. Null if it is unknown. */
+  readonly distinct: number | null;
 }
 
 /** Describes confirmed requests. The service does not report the number of affected identifiers of a removal. */
-export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: Outcome): string {
-  const subject = pluralize(distinct, noun);
-  const repetitionNote = distinct < rows ? ` (${pluralize(rows, "row")}, ${rows - distinct} of them repeated)` : "";
+export function formatOutcome({ action, noun, cluster, rows, distinct }: Outcome): string {
+  const subject = distinct === null ? pluralize(rows, "row") : pluralize(distinct, noun);
+  const repetitionNote =
+    distinct !== null && distinct < rows ? ` (${pluralize(rows, "row")}, ${rows - distinct} of them repeated)` : "";
   return action === "map"
     ? `Mapped ${subject} to ${cluster}${repetitionNote}`
     : `Requested removal of ${subject} from ${cluster}${repetitionNote}; the service confirmed it`;
 }
 
 /** Fails if the response is not `true`, because the work is then not confirmed. */
-export function requireConfirmed(response: unknown, { action, noun, cluster, rows }: Outcome): void {
+export function requireConfirmed(response: unknown, { action, noun, cluster, rows }: Omit<Outcome, "distinct">): void {
   if (response === true) return;
   const question = action === "map" ? `map ${pluralize(rows, noun)} to` : `remove ${pluralize(rows, noun)} from`;
   const responseText = JSON.stringify(response)?.slice(0, 80) ?? "nothing";

@@ -156,8 +156,9 @@ async function showResult(
       results: hasResults ? getResultsPath(folder) : null,
     });
   }
-  // The rejected rows among the repeated ones are unknown.
-  await output.print(formatOutcome({ ...work, cluster, rows, distinct: failed === 0 ? (distinct ?? rows) : rows }));
+  // If rows were rejected and rows are repeated, it is unknown which rows are both.
+  const confirmed = failed === 0 ? distinct : distinct === rows + failed ? rows : null;
+  await output.print(formatOutcome({ ...work, cluster, rows, distinct: confirmed }));
   const isMap = work.action === "map";
   const is = `${verified === 1 ? "is" : "are"} ${isMap ? "mapped" : "not mapped"} to ${cluster}`;
   const notes = [

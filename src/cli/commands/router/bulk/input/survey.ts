@@ -114,7 +114,7 @@ export async function showPreview(
   }
   const target = work.action === "map" ? `to ${scope.cluster_id}` : `from ${scope.cluster_id}`;
   await output.print(
-    `Would ${work.action === "map" ? "map" : "remove"} ${pluralize(rows, noun)} ${target} in ${pluralize(calls, "request")}`,
+    `Would ${work.action === "map" ? "map" : "remove"} ${pluralize(rows, distinct === null ? "row" : noun)} ${target} in ${pluralize(calls, "request")}`,
     `${[operation.method].flat().join("|")} ${operation.path}`,
     ...sample.map((text) => `  ${text}`),
     ...(allRows > sample.length ? ["  …"] : []),
