@@ -10,7 +10,7 @@ import type { Context } from "../../../command.ts";
 import { CommandFailedError, UsageError } from "../../../process/failure.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 import { groupIntoBatches, IdentifierCounter, type InvalidRow, type RowBatch } from "./input/batches.ts";
-import { InputError, isHeading } from "./input/format.ts";
+import { InputError } from "./input/format.ts";
 import { readRows } from "./input/rows.ts";
 import { type InputSource, readFingerprint, trackFingerprint } from "./input/source.ts";
 import { type BulkJobKind, requireConfirmed } from "./job-kinds.ts";
@@ -186,12 +186,11 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
   };
 }
 
-const createInvalidRowError = (toShown: IdentifierKind["toShown"], { number, text, problem }: InvalidRow): Error =>
-  new InputError("invalid_row", `Row ${number} (${toShown(text).slice(0, 80)}) is ${problem}.`, {
-    hint: isHeading(problem)
-      ? undefined
-      : "Skip invalid rows with --skip-invalid, and save them with --errors-out FILE.",
-  });
+function createInvalidRowError(toShown: IdentifierKind["toShown"], { number, text, problem, isHeading }: InvalidRow) {
+  const hint = "Skip invalid rows with --skip-invalid, and save them with --errors-out FILE.";
+  const message = `Row ${number} (${toShown(text).slice(0, 80)}) is ${problem}.`;
+  return new InputError("invalid_row", message, { hint: isHeading ? undefined : hint });
+}
 
 /** Result of a batch whose responses are all final. */
 interface SendResult {

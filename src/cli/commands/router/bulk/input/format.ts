@@ -180,8 +180,7 @@ const camelHeading = /^[a-z]{1,20}(?:[A-Z][a-z]{1,20}){0,3}(?:Email|Address|Id|I
 const isHeadingText = (text: string): boolean => heading.test(text) || camelHeading.test(text);
 
 /** Describes why a first row is not an identifier but a heading. Returns undefined for any other text. */
-export const findHeadingProblem = (text: string): string | undefined =>
-  isHeadingText(text) ? `the heading of its column. Select the column with --column "${text}"` : undefined;
-
-/** Reports whether `findHeadingProblem` described the problem. */
-export const isHeading = (problem: string): boolean => problem.includes("with --column");
+export const findHeadingProblem = (text: string) =>
+  isHeadingText(text)
+    ? { isHeading: true, problem: `the heading of its column. Select the column with --column "${text}"` }
+    : undefined;

@@ -19,7 +19,9 @@ export interface InputRow {
   /** Identifier, or the whole row if there is a problem. */
   readonly text: string;
   /** Reason why the row has no identifier. */
-  readonly problem?: string | undefined;
+  readonly problem?: string;
+  /** Whether the problem is that the row is the heading of its column. */
+  readonly isHeading?: boolean;
 }
 
 type RowReadOptions = Pick<JobPlan, "format" | "format_guessed" | "delimiter" | "columns">;
@@ -98,7 +100,7 @@ async function* readLineRows(
     if (first) {
       isChecked = true;
       rejectTable(first.text.trim(), second?.text ?? "", columns);
-      if (columns.length === 0) rows[0] = { ...first, problem: findHeadingProblem(first.text.trim()) };
+      if (columns.length === 0) rows[0] = { ...first, ...findHeadingProblem(first.text.trim()) };
     }
     yield rows;
   }
@@ -164,15 +166,10 @@ async function* readTable(
       const missing = texts.findIndex((text) => text.trim() === "");
       if (missing < 0) {
         const text = texts.join(" ");
-        const problem = isFirst ? findHeadingProblem(text.trim()) : undefined;
+        const heading = isFirst ? findHeadingProblem(text.trim()) : undefined;
         // Only a number can select a column whose name is not unique.
-        if (
-          problem !== undefined &&
-          isNumbered &&
-          record.filter((cell) => decode(cell).trim() === text.trim()).length > 1
-        )
-          continue;
-        rows.push({ number, text, problem });
+        if (heading && isNumbered && record.filter((cell) => decode(cell).trim() === text.trim()).length > 1) continue;
+        rows.push({ number, text, ...heading });
         continue;
       }
       // A row of empty cells is not a blank line, even if only blanks separate them.

@@ -6,7 +6,6 @@ import { maskBodySecrets } from "../../../../process/redact.ts";
 import { formatInvalidRow, resultsHeader } from "../log/results.ts";
 import { type JobRequest, parseErrorLimit } from "../plan.ts";
 import { groupIntoBatches, IdentifierCounter, type InvalidRow } from "./batches.ts";
-import { isHeading } from "./format.ts";
 import { type InputRow, readRows } from "./rows.ts";
 import { type InputSource, trackFingerprint } from "./source.ts";
 
@@ -75,17 +74,16 @@ export async function surveyInput(request: JobRequest, source: InputSource, { ho
 
 function suggestRemedy(
   { path, format, columns, errorsOut }: JobRequest,
-  { number, problem }: InvalidRow,
+  { number, isHeading }: InvalidRow,
   isNoRowValid: boolean,
 ): string | undefined {
-  const isHeadingRow = isHeading(problem);
-  const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeadingRow;
+  const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading;
   const savedNote = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
   const hints = [
     mayBeHeading && "If that is the heading, select a column with --column NAME.",
     isNoRowValid && columns.length > 0 && "No row is valid. Select another column with --column NAME.",
     // Without the invalid rows, the job would send no rows or the wrong ones.
-    !isHeadingRow && !isNoRowValid && `Skip invalid rows of ${path} with --skip-invalid${savedNote}.`,
+    !isHeading && !isNoRowValid && `Skip invalid rows of ${path} with --skip-invalid${savedNote}.`,
   ];
   return hints.filter(Boolean).join(" ") || undefined;
 }
