@@ -1,8 +1,10 @@
 import { pluralize } from "../../../../base/text.ts";
+import type { Lock } from "../../../../files/lock.ts";
 import type { Context } from "../../../command.ts";
 import { setOutput } from "../../../output/ci.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
+import type { Host } from "../../../process/host.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
 import { InputError } from "./input/format.ts";
 import type { InputSource } from "./input/source.ts";
@@ -13,28 +15,50 @@ import { getResultsPath, readErrorRows } from "./log/results.ts";
 import { countProcessedRows, writeReport } from "./report.ts";
 import { runJob } from "./run-job.ts";
 
+interface JobAttempt {
+  readonly folder: string;
+  readonly record: JobRecord;
+  readonly source: InputSource;
+  /** Whether an earlier run may have sent some of the remaining batches. */
+  readonly isResumed: boolean;
+}
+
 /** Runs a job from where it begins or stopped. Prints its ID first and, at every stop, the command to continue. */
-export async function performJob(
-  folder: string,
-  record: JobRecord,
-  source: InputSource,
-  context: Context,
-  isResumed = false,
-): Promise<FailureKind | undefined> {
-  const { host, output, globals } = context;
-  const lock = await lockJob(folder, host);
-  if (!lock) {
-    throw new CommandFailedError("failed", "job_running", `Job ${record.id} is already running in another process.`, {
-      hint: `If no process runs it, remove ${getLockPath(folder)}.`,
-    });
+export async function performJob(attempt: JobAttempt, context: Context): Promise<FailureKind | undefined> {
+  const { folder, record } = attempt;
+  const lock = await requireLock(folder, record, context.host);
+  const { job, distinct, stop } = await attemptJob(attempt, context);
+  // A job that was rejected before anything was sent is not stored.
+  const isDiscarded = stop?.error instanceof UsageError && job?.finished.count === 0;
+  try {
+    if (stop && !isDiscarded && !context.globals.json) await warnStopped(record, context);
+    await job?.close();
+    const end =
+      job && !isDiscarded ? { ...job.counts, distinct, stoppedBecause: stop && getMessage(stop.error) } : undefined;
+    await writeResultFiles(folder, record, end, stop !== undefined, context);
+  } finally {
+    await lock.release();
+    if (isDiscarded) await removeJob(folder);
   }
+  if (isDiscarded) throw stop.error;
+  if (stop) throw createStopError(stop.error, record, job?.counts.rows ?? 0, context);
+  return job.counts.invalid + job.counts.failed > 0 ? "partial" : undefined;
+}
+
+async function requireLock(folder: string, { id }: JobRecord, host: Host): Promise<Lock> {
+  const lock = await lockJob(folder, host);
+  if (lock) return lock;
+  throw new CommandFailedError("failed", "job_running", `Job ${id} is already running in another process.`, {
+    hint: `If no process runs it, remove ${getLockPath(folder)}.`,
+  });
+}
+
+/** Runs the job and shows its results. Never throws, so that the caller reports and unlocks a job that stopped, too. */
+async function attemptJob({ folder, record, source, isResumed }: JobAttempt, context: Context) {
+  const { host, output, shutdown } = context;
+  const ignoreForcedExit = shutdown.onForcedExit(() => void warnStopped(record, context));
   let job: OpenJob | undefined;
-  // The job was rejected before anything was sent, so it is not stored.
-  let isDiscarded = false;
-  let stopReason: string | undefined;
   let { distinct } = record.input;
-  const warnStopped = () => output.warn(`${record.id} stopped. Resume it with: ${formatCommandLine(record.resume)}`);
-  const ignoreForcedExit = context.shutdown.onForcedExit(() => void warnStopped());
   try {
     job = await openJob(folder, { wall: host.wall, report: (message) => output.warn(`warning: ${message}`) });
     await job.note("started");
@@ -50,32 +74,22 @@ export async function performJob(
     ignoreForcedExit();
     distinct = result.distinct;
     await showResult(folder, work, record, job, result, context);
-    return job.counts.invalid + job.counts.failed > 0 ? "partial" : undefined;
+    return { job, distinct, stop: undefined };
   } catch (error) {
     ignoreForcedExit();
-    stopReason = getMessage(error);
-    if (error instanceof UsageError && job?.finished.count === 0) {
-      isDiscarded = true;
-      throw error;
-    }
-    const doneRows = job?.counts.rows ?? 0;
-    const stopError = addDoneRows(error, doneRows);
-    if (globals.json) {
-      const summary = `${record.id} stopped after ${pluralize(doneRows, "row")}`;
-      throw new PartialFailureError(stopError, [summary], { next: record.resume, repeatable: true });
-    }
-    await warnStopped();
-    throw stopError;
-  } finally {
-    await job?.close();
-    try {
-      const end = job && !isDiscarded ? { ...job.counts, distinct, stoppedBecause: stopReason } : undefined;
-      await writeResultFiles(folder, record, end, stopReason !== undefined, context);
-    } finally {
-      await lock.release();
-      if (isDiscarded) await removeJob(folder);
-    }
+    return { job, distinct, stop: { error } };
   }
+}
+
+const warnStopped = ({ id, resume }: JobRecord, { output }: Context): Promise<void> =>
+  output.warn(`${id} stopped. Resume it with: ${formatCommandLine(resume)}`);
+
+/** Creates the error of a job that stopped, with the number of rows that are done. */
+function createStopError(error: unknown, { id, resume }: JobRecord, doneRows: number, { globals }: Context): unknown {
+  const stopError = addDoneRows(error, doneRows);
+  if (!globals.json) return stopError;
+  const summary = `${id} stopped after ${pluralize(doneRows, "row")}`;
+  return new PartialFailureError(stopError, [summary], { next: resume, repeatable: true });
 }
 
 const getMessage = (error: unknown): string => (error as Error)?.message ?? String(error);

@@ -102,7 +102,7 @@ async function confirmAndPerform(request: JobRequest, source: InputSource, conte
     concurrency,
     resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...formatTargetFlags(globals)],
   };
-  return performJob(await createJob(jobs, record), record, source, context);
+  return performJob({ folder: await createJob(jobs, record), record, source, isResumed: false }, context);
 }
 
 async function* listValues(request: JobRequest, source: InputSource): AsyncGenerator<string> {
@@ -166,5 +166,5 @@ export async function resumeJob(folder: string, record: JobRecord, input: string
   };
   const target = await getTargetName(context);
   requireUnchangedPlan(resumedRecord, { target, ...(isPipe ? {} : await readFingerprint(source)) });
-  return performJob(folder, resumedRecord, source, context, true);
+  return performJob({ folder, record: resumedRecord, source, isResumed: true }, context);
 }
