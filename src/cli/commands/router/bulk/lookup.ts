@@ -8,16 +8,21 @@ import type { Context } from "../../../command.ts";
 import { isEmulator } from "../../../connection/target.ts";
 import { UsageError } from "../../../process/failure.ts";
 import { canPrompt, confirmYes } from "../../../prompt/terminal.ts";
+import type { RowBatch } from "./input/batches.ts";
 import { type BulkJobKind, offboardKinds } from "./job-kinds.ts";
+import type { JobRun } from "./log/jobs.ts";
+import type { RowFailure } from "./log/results.ts";
 
 /** Cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind. */
 type ClusterMap = ReadonlyMap<string, string | null | undefined>;
+
+type ClusterLookup = (values: readonly string[]) => Promise<ClusterMap>;
 
 /** Tables with a public look-up on every router. */
 const publicTables: readonly string[] = ["cluster_emails", "cluster_clients"];
 
 /** Creates a look-up for the identifiers of a job. Returns undefined if the service supports none of them. */
-export async function createLookup({ table }: BulkJobKind, context: Context) {
+export async function createLookup({ table }: BulkJobKind, context: Context): Promise<ClusterLookup | undefined> {
   const isForEmulator = await isEmulator(context);
   if (table !== undefined && !publicTables.includes(table) && !isForEmulator) return undefined;
   const lookUp = await (isForEmulator ? createEmulatorLookup(context) : createPublicLookup(context));
@@ -25,7 +30,7 @@ export async function createLookup({ table }: BulkJobKind, context: Context) {
     table === undefined
       ? Object.values(offboardKinds).map(({ table, field }) => ({ table, prefix: `${field} ` }))
       : [{ table, prefix: "" }];
-  return async (values: readonly string[]): Promise<ClusterMap> => {
+  return async (values) => {
     const clusters = new Map<string, string | null | undefined>();
     for (const { table, prefix } of tables) {
       const own = [...new Set(values)].filter((value) => value.startsWith(prefix));
@@ -41,6 +46,52 @@ export async function requireLookup(work: BulkJobKind, context: Context) {
   const findClusters = await createLookup(work, context);
   if (findClusters) return findClusters;
   throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
+}
+
+/** Records the clusters that lose identifiers, before sending. Returns them by the first row of each identifier. */
+export async function recordMoves(
+  { record, work, job }: JobRun,
+  { index, rows }: RowBatch,
+  values: readonly string[],
+  findClusters: ClusterLookup,
+): Promise<ReadonlyMap<number, string>> {
+  const { toValue } = work.getKind(record);
+  const clusters = await findClusters(values);
+  // An earlier run may have moved some before it stopped. For these, the cluster that it recorded counts.
+  const earlierMoves = job.unfinishedMoves.get(index) ?? [];
+  const earlierClusters = new Map(earlierMoves.map(([input, from]) => [toValue(input), from]));
+  const movedFrom = new Map<number, string>();
+  const checkedValues = new Set<string>();
+  for (const [position, value] of values.entries()) {
+    const current = clusters.get(value);
+    const previous = current === record.scope.cluster_id ? earlierClusters.get(value) : current;
+    if (typeof previous === "string" && !checkedValues.has(value)) movedFrom.set(position, previous);
+    checkedValues.add(value);
+  }
+  const moves = [...movedFrom].map(([position, from]) => [rows[position]!.text, from] as const);
+  if (moves.length > 0) await job.recordMoves(index, moves);
+  return movedFrom;
+}
+
+/** Adds the rows that are not in the expected cluster. Returns the number of rows without a look-up. */
+export async function verifyRows(
+  { record, work }: JobRun,
+  values: readonly string[],
+  failures: Map<number, RowFailure>,
+  findClusters: ClusterLookup,
+): Promise<number> {
+  const clusters = await findClusters(values);
+  let unverified = 0;
+  for (const [position, value] of values.entries()) {
+    const found = clusters.get(value);
+    if (failures.has(position)) continue;
+    if (found === undefined) unverified += 1;
+    else if ((found === record.scope.cluster_id) !== (work.action === "map")) {
+      const message = `${found === null ? "not mapped" : `mapped to ${found}`} when looked up`;
+      failures.set(position, { code: "not_verified", message });
+    }
+  }
+  return unverified;
 }
 
 /** Returns the cluster of each key in order, null if it has none. Returns nothing for a table without a look-up. */

@@ -19,7 +19,6 @@ interface JobAttempt {
   readonly folder: string;
   readonly record: JobRecord;
   readonly source: InputSource;
-  /** Whether an earlier run may have sent some of the remaining batches. */
   readonly isResumed: boolean;
 }
 
@@ -65,7 +64,7 @@ async function attemptJob({ folder, record, source, isResumed }: JobAttempt, con
     await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const work = findBulkJobKind(record.command)!;
-    const result = await runJob({ record, source, work, job, isResumed }, context).catch(async (error: unknown) => {
+    const result = await runJob({ record, work, job, isResumed }, source, context).catch(async (error: unknown) => {
       // If the log cannot be written, its error is already reported or less important than this one.
       await job!.note("stopped", getMessage(error)).catch(() => {});
       throw error;

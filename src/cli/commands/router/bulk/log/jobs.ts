@@ -13,8 +13,9 @@ import type { Context } from "../../../../command.ts";
 import { acquireFileLock, isLocked } from "../../../../connection/profiles/private-file.ts";
 import { getStateFolder } from "../../../../process/environment.ts";
 import type { Host } from "../../../../process/host.ts";
+import type { BulkJobKind } from "../job-kinds.ts";
 import { JobPlan } from "../plan.ts";
-import { createLog, logName, readJobLog } from "./job-log.ts";
+import { createLog, logName, type OpenJob, readJobLog } from "./job-log.ts";
 
 const JobRecord = JobPlan.extend({
   id: z.string(),
@@ -26,6 +27,15 @@ const JobRecord = JobPlan.extend({
   resume: z.array(z.string()).readonly(),
 });
 export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
+
+/** A job while it runs. */
+export interface JobRun {
+  readonly record: JobRecord;
+  readonly work: BulkJobKind;
+  readonly job: OpenJob;
+  /** Whether an earlier run may have sent some of the remaining batches. */
+  readonly isResumed: boolean;
+}
 
 /** It was killed, the machine went down, or the log could not be written. */
 const unrecordedReason = "The process ended without recording why.";

@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { CheckedCall } from "../../../../client/checked-call.ts";
+import type { Client } from "../../../../client/client.ts";
+import { ServiceError } from "../../../../client/errors.ts";
+import { withRetries } from "../../../../client/network-failure.ts";
+import { buildRequest, type HttpRequest } from "../../../../client/request.ts";
+import { readResponse, requireValidValue } from "../../../../client/response.ts";
+import type { Context, ServiceTarget } from "../../../command.ts";
+import { requireConfirmed } from "./job-kinds.ts";
+import { addCounts } from "./log/job-log.ts";
+import type { JobRun } from "./log/jobs.ts";
+import type { RowFailure } from "./log/results.ts";
+import type { JobProgress } from "./report.ts";
+
+/** Result of a batch whose responses are all final. */
+interface SendResult {
+  /** Number of identifiers that another cluster had before. Null if the service does not report it. */
+  readonly moved: number | null;
+  /** Rows that the service rejected, by their positions. */
+  readonly failures: Map<number, RowFailure>;
+  readonly error?: ServiceError | undefined;
+}
+
+export const createResult = (moved: number | null): SendResult => ({ moved, failures: new Map() });
+
+/** Rejects the rows that the error names by their positions, or all of these rows if it names none. */
+function createRejection(error: ServiceError, from: number, count: number): SendResult & { readonly isPart: boolean } {
+  const { code = `http_${error.status}`, message, fields } = error.problem;
+  const failures = new Map<number, RowFailure>();
+  for (const field of fields) {
+    const [, position, fieldMessage] = /^[\w.]+\.(\d+): (.*)$/s.exec(field) ?? [];
+    if (Number(position) < count) failures.set(from + Number(position), { code, message: fieldMessage! });
+  }
+  const isPart = failures.size > 0 && failures.size < count;
+  if (failures.size === 0) for (let i = 0; i < count; i += 1) failures.set(from + i, { code, message });
+  return { moved: 0, failures, error, isPart };
+}
+
+interface SenderOptions extends JobRun {
+  readonly progress: JobProgress;
+  readonly context: Context;
+  readonly target: ServiceTarget;
+  readonly client: Client;
+  readonly callTemplate: CheckedCall;
+}
+
+export async function openSender(run: JobRun, progress: JobProgress, context: Context): Promise<BatchSender> {
+  const { record, work } = run;
+  const target = await context.target("router");
+  const client = await context.client("router", { connections: record.concurrency });
+  // The strings of a batch are valid by construction. Checking each would take longer than sending them.
+  const callTemplate = CheckedCall.check(work.operation, work.toArguments([], record.scope));
+  return new BatchSender({ ...run, progress, context, target, client, callTemplate });
+}
+
+/**
+ * Sends batches. Requests are idempotent, so temporary failures are retried for every method. It throws errors that
+ * concern the whole job.
+ */
+class BatchSender {
+  readonly #options: SenderOptions;
+  /** If the service delays one request, the others wait, too. */
+  #resumesAt = 0;
+  /** Bodies of this size were too large for the service. Later ones are split in advance. */
+  #tooLargeBytes = Number.POSITIVE_INFINITY;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /** A batch and its halves always contain the same rows of a job, so the key identifies the request. */
+  send(index: number, values: readonly string[]): Promise<SendResult> {
+    return this.#sendFrom(0, values, `${this.#options.record.id}-${index}`);
+  }
+
+  /** Sends the part of a batch that begins at a position. Each part of a batch has a key of its own. */
+  async #sendFrom(from: number, values: readonly string[], batchKey: string, part = ""): Promise<SendResult> {
+    const request = this.#createRequest(values, batchKey + part);
+    const isDivisible = values.length > 1;
+    if (!isDivisible || request.body.length < this.#tooLargeBytes) {
+      try {
+        return createResult(await this.#call(request, values.length));
+      } catch (error) {
+        if (!isRowError(error)) throw error;
+        if (!isDivisible || error.status !== 413) {
+          const rejection = createRejection(error, from, values.length);
+          return rejection.isPart ? this.#sendOthers(rejection, from, values, batchKey) : rejection;
+        }
+        this.#tooLargeBytes = Math.min(this.#tooLargeBytes, request.body.length);
+      }
+    }
+    const half = Math.ceil(values.length / 2);
+    const first = await this.#sendFrom(from, values.slice(0, half), batchKey, `${part}.1`);
+    const second = await this.#sendFrom(from + half, values.slice(half), batchKey, `${part}.2`);
+    return {
+      moved: addCounts(first.moved, second.moved),
+      failures: new Map([...first.failures, ...second.failures]),
+      error: first.error ?? second.error,
+    };
+  }
+
+  async #sendOthers(
+    { failures, error }: SendResult,
+    from: number,
+    values: readonly string[],
+    batchKey: string,
+  ): Promise<SendResult> {
+    const positions = [...values.keys()].filter((i) => !failures.has(from + i));
+    const others = positions.map((i) => values[i]!);
+    // The service decides which rows these are, so their key depends on them. It stays short, because it is a header.
+    const digest = createHash("sha256").update(others.join("\n")).digest("hex");
+    const { moved, failures: otherFailures } = await this.#sendFrom(0, others, batchKey, `.${digest.slice(0, 16)}`);
+    for (const [i, failure] of otherFailures) failures.set(from + positions[i]!, failure);
+    return { moved, failures, error };
+  }
+
+  #createRequest(values: readonly string[], key: string) {
+    const { record, work, target, callTemplate } = this.#options;
+    const call = callTemplate.with(work.toArguments(values, record.scope));
+    const request = buildRequest(call, target.baseUrls, target.credentials);
+    const headers = { ...request.headers, "idempotency-key": key };
+    // Buffers are allocated outside the heap. The garbage collector would copy a string body while it is in flight.
+    return { ...request, headers, body: Buffer.from(request.body as string) };
+  }
+
+  /** Returns how many of these identifiers another cluster had before. Null if the service does not report it. */
+  async #call(request: HttpRequest, rows: number): Promise<number | null> {
+    const { record, work, isResumed, progress, client, context } = this.#options;
+    // `forceSignal` ends requests in flight, which the resumed job resends. `signal` only ends waits between attempts.
+    const { globals, host, signal, forceSignal } = context;
+    const { wall } = host;
+    let mayRepeat = isResumed;
+    const attempt = async () => {
+      const now = wall.monotonicNow();
+      if (now < this.#resumesAt) await wall.sleep(this.#resumesAt - now, signal);
+      signal.throwIfAborted();
+      return client.exchange(request, { retries: 0, repeatable: true, signal: forceSignal });
+    };
+    const response = await withRetries(attempt, globals, wall, {
+      signal,
+      onRetry: (retry) => {
+        const waitsForAll = retry.reason === "status 429";
+        if (waitsForAll) this.#resumesAt = Math.max(this.#resumesAt, wall.monotonicNow() + retry.waitMs);
+        else mayRepeat = true;
+        progress.reportRetry(retry);
+      },
+    });
+    const parsed = await readResponse(work.operation, request, response, { repeatable: true });
+    requireConfirmed(requireValidValue(parsed), { ...work, cluster: record.scope.cluster_id!, rows });
+    if (work.action !== "map") return 0;
+    const movedHeader = parsed.headers["x-svc-moved"];
+    // The service does not count identifiers again that a request without an outcome moved.
+    return movedHeader === undefined || mayRepeat ? null : Number(movedHeader);
+  }
+}
+
+/**
+ * Reports whether these rows were rejected: the batch is too large, or fields of the request are not as declared
+ * (DECISIONS.md, L17). Any other failure is unrelated to the rows, so the job stops and can be resumed.
+ */
+const isRowError = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && [413, 422].includes(error.status);
