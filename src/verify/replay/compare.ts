@@ -43,8 +43,8 @@ export interface ComparisonContext {
   readonly isFailure: boolean;
   /** Called with the reason why a part of a response cannot be compared. */
   readonly onIncomparable: (reason: string) => void;
-  /** Whether the replayed lists come from a service, which can have other items. */
-  readonly hasOtherItems: boolean;
+  /** Whether the replayed responses come from a service, whose lists can have other items. */
+  readonly isService: boolean;
   /** Reports whether an identifier existed before the recording. */
   readonly isOlder: (id: string) => boolean;
 }
@@ -160,7 +160,7 @@ function compareArrays(
   const positions = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => getId(item) === id)));
   const isMatched =
     own.length > 0 && positions.every((position) => position >= 0) && new Set(positions).size === positions.length;
-  if (older.length === 0 && own.length !== actual.length && !context.hasOtherItems)
+  if (older.length === 0 && own.length !== actual.length && !context.isService)
     return [createDifference("items", path, own.length, actual.length)];
   if (!isMatched && isScalarPermutation(own, actual)) return [createDifference("item-order", path, own, actual)];
   const isReordered = isMatched && positions.some((position, at) => at > 0 && position < positions[at - 1]!);

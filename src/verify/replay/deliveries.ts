@@ -168,7 +168,7 @@ const countDifferences = (recorded: unknown, actual: unknown): number =>
     resource: "contracts",
     isFailure: false,
     onIncomparable: () => {},
-    hasOtherItems: false,
+    isService: false,
     isOlder: () => false,
   }).length;
 

@@ -26,6 +26,12 @@ export class ReplayLinks {
   /** Replayed URLs by the target of the recorded URL. Requests to signed URLs need them. */
   readonly #urls = new Map<string, string>();
 
+  /** Reports whether a response of the replay contains the recorded identifier. */
+  has(name: string, id: string, resource: string): boolean {
+    if (this.#texts.has(id)) return true;
+    return /^\d+$/.test(id) && this.findRelatedNumber(getIdScope(name, resource), Number(id)) !== undefined;
+  }
+
   findText(recorded: string): string | undefined {
     return this.#texts.get(recorded);
   }

@@ -22,7 +22,7 @@ import {
   type FoundDifference,
 } from "./compare.ts";
 import { openReplayReceiver } from "./deliveries.ts";
-import { getIdScope, isIdKey, ReplayLinks } from "./links.ts";
+import { isIdKey, ReplayLinks } from "./links.ts";
 import { buildReplaySeed, findCallers, replaceMistypedValues } from "./seed.ts";
 import { createRequestSender } from "./send.ts";
 
@@ -170,60 +170,31 @@ export async function replayCorpus(
     };
     const skip = (reason: string) => createResult(recorded, [], reason);
     if (isUnavailable(recorded)) return skip(`the service was not available (${recorded.status})`);
-    const unlinked = findUnlinked(request.target, operation.path, resource);
+    const unlinked = findUnlinked(exchange, operation.path, resource, links, service !== undefined);
     const credentials = service?.getCredentials(operation) ?? {};
     const unsent = service && explainUnsent(exchange, credentials, unlinked);
     if (unsent !== undefined) return skip(unsent);
     const url = resolveExchangeUrl(exchange, operation.path, resource);
     if (url === undefined) return skip("the signed URL comes from a response that was not recorded");
 
-    const headers = createHeaders(exchange, credentials);
-    const body = createBody(exchange, resource);
+    const headers = createHeaders(exchange, credentials, links);
+    const body = createBody(exchange, resource, links, receiver?.url);
     const actual = await sender.send({ method: request.method, url, headers, body }, signal);
+    const isSeeded = seededOperationPattern.test(operation.id);
     const reason = service
       ? explainIncomparable(recorded, actual, unlinked)
-      : explainMissing(exchange, actual, seededOperationPattern.test(operation.id) ? undefined : unlinked);
+      : explainMissing(exchange, actual, isSeeded ? undefined : unlinked, links);
     if (reason !== undefined) return skip(reason);
     let partly: string | undefined;
-    const isList = !service && request.method === "GET" && !seededOperationPattern.test(operation.id);
+    const isList = !service && request.method === "GET" && !isSeeded;
     const context = createContext(resource, recorded.status >= 400, (why) => (partly = why), isList);
-    const differences = compare(recorded, actual, context, operation);
+    const differences = compareResponses(recorded, actual, context, operation);
     const isWhole = !isList || (partly === undefined && isCompletePage(parseJsonBody(recorded)));
     const comparable = isWhole ? differences : differences.filter(({ path }) => !countFieldPattern.test(path));
     // Claims describe the emulator. A service is compared with its own recorded responses.
     return service
       ? createResult(recorded, comparable.map(toServiceChange), partly)
       : createResult(actual, comparable, partly);
-  }
-
-  function compare(
-    recorded: RecordedResponse,
-    actual: RecordedResponse,
-    context: ComparisonContext,
-    operation: Operation,
-  ): FoundDifference[] {
-    const status =
-      recorded.status === actual.status ? [] : [createDifference("status", "", recorded.status, actual.status)];
-    // A success is not comparable with a failure.
-    if (recorded.status < 400 !== actual.status < 400) return status;
-    const headers = compareHeaders(recorded, actual, context);
-    const [was, is] = [parseJsonBody(recorded), parseJsonBody(actual)];
-    if (service && was !== undefined && is !== undefined && recorded.status < 400) {
-      // Identifiers become links, so that the data of corresponding contracts is compared.
-      compareValues(was, is, "", { ...context, onIncomparable: () => {} });
-      const declared = operation.responses[recorded.status];
-      const schema = declared && "schema" in declared && declared.schema ? toOutputSchema(declared.schema) : undefined;
-      const ownHeaders = headers.filter(({ path }) => !/^header (?:link|location|content-disposition)$/.test(path));
-      return [...status, ...ownHeaders, ...compareShapes(was, is, schema, context.onIncomparable)];
-    }
-    if (was !== undefined && is !== undefined) return [...status, ...headers, ...compareValues(was, is, "", context)];
-    const [hadBody, hasBody] = [recorded.body.length > 0, actual.body.length > 0];
-    const isText = /^(?:text\/plain|application\/xml)/.test(getHeader(recorded, "content-type") ?? "");
-    if (isText && hadBody && hasBody)
-      return [...status, ...headers, ...compareValues(recorded.body.toString(), actual.body.toString(), "", context)];
-    const isSame = hadBody === hasBody && (was === undefined) === (is === undefined);
-    const type = createDifference("type", "", was ?? recorded.body.length, is ?? actual.body.length);
-    return [...status, ...headers, ...(isSame ? [] : [type])];
   }
 
   function createContext(
@@ -237,15 +208,9 @@ export async function replayCorpus(
       resource,
       isFailure,
       onIncomparable,
-      hasOtherItems: service !== undefined,
-      isOlder: (id) => isList && id !== "" && !isLinked("id", id, resource),
+      isService: service !== undefined,
+      isOlder: (id) => isList && id !== "" && !links.has("id", id, resource),
     };
-  }
-
-  /** Reports whether a response of the replay contains the recorded identifier. */
-  function isLinked(name: string, id: string, resource: string): boolean {
-    if (links.findText(id) !== undefined) return true;
-    return /^\d+$/.test(id) && links.findRelatedNumber(getIdScope(name, resource), Number(id)) !== undefined;
   }
 
   function resolveExchangeUrl({ callee, request }: CorpusExchange, path: string, resource: string): string | undefined {
@@ -253,64 +218,109 @@ export async function replayCorpus(
     const base = resolveUrl(callee);
     return base && base + links.translateTarget(request.target, listPathNames(path), resource);
   }
+}
 
-  /** Finds an identifier of a request that no response of the replay contains. */
-  function findUnlinked(target: string, path: string, resource: string): string | undefined {
-    const [plain = "", query = ""] = target.split("?");
-    const names = listPathNames(path);
-    const isService = service !== undefined;
-    const parameters = plain.split("/").flatMap((segment, at) => {
-      const name = names[at];
-      // The seed of an emulator contains the mentioned clients, clusters and users.
-      const isOpen = name !== undefined && (isService || !/hash|email|token|cluster|client/.test(name));
-      return isOpen ? [[name, segment] as const] : [];
+/** Finds an identifier of a request that no response of the replay contains. */
+function findUnlinked(
+  { request }: CorpusExchange,
+  path: string,
+  resource: string,
+  links: ReplayLinks,
+  isService: boolean,
+): string | undefined {
+  const [plain = "", query = ""] = request.target.split("?");
+  const names = listPathNames(path);
+  const parameters = plain.split("/").flatMap((segment, at) => {
+    const name = names[at];
+    // The seed of an emulator contains the mentioned clients, clusters and users.
+    const isOpen = name !== undefined && (isService || !/hash|email|token|cluster|client/.test(name));
+    return isOpen ? [[name, segment] as const] : [];
+  });
+  const inQuery = isService ? [...new URLSearchParams(query)].filter(([name]) => isIdKey(name)) : [];
+  const [name, value] = [...parameters, ...inQuery].find(([item, id]) => !links.has(item, id, resource)) ?? [];
+  return value !== undefined && /^\d+$/.test(value) ? `${name} ${value}` : value;
+}
+
+/** Explains a response of the emulator that lacks the state before the recording. */
+function explainMissing(
+  { request, response }: CorpusExchange,
+  actual: RecordedResponse,
+  unlinked: string | undefined,
+  links: ReplayLinks,
+): string | undefined {
+  const isMissing = response.status === 404 || response.status === 410;
+  if (unlinked !== undefined && !isMissing && actual.status !== response.status && [403, 404].includes(actual.status))
+    return `${unlinked} was there before the recording`;
+  const bearer = getHeader(request, "authorization");
+  const isRejected = actual.status === 401 && response.status !== 401;
+  if (bearer !== undefined && isRejected && links.translateText(bearer) === bearer)
+    return "its credentials come from outside the corpus";
+  if (getHeader(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400)
+    return "its cluster key comes from outside the corpus";
+  return undefined;
+}
+
+function createHeaders(
+  { callee, request, response }: CorpusExchange,
+  credentials: Readonly<Record<string, string>>,
+  links: ReplayLinks,
+): (readonly [string, string])[] {
+  const hasOwn = callee === "storage" || response.status === 401;
+  return request.headers
+    .filter(([name]) => !/^(?:host|content-length)$/i.test(name))
+    .map(([name, value]) => {
+      const replacement = hasOwn ? undefined : credentials[name.toLowerCase()];
+      return [name, replacement ?? links.translateText(value)] as const;
     });
-    const inQuery = isService ? [...new URLSearchParams(query)].filter(([name]) => isIdKey(name)) : [];
-    const [name, value] = [...parameters, ...inQuery].find(([item, id]) => !isLinked(item, id, resource)) ?? [];
-    return value !== undefined && /^\d+$/.test(value) ? `${name} ${value}` : value;
-  }
+}
 
-  function explainMissing(
-    { request, response }: CorpusExchange,
-    actual: RecordedResponse,
-    unlinked: string | undefined,
-  ): string | undefined {
-    const isMissing = response.status === 404 || response.status === 410;
-    if (unlinked !== undefined && !isMissing && actual.status !== response.status && [403, 404].includes(actual.status))
-      return `${unlinked} was there before the recording`;
-    const bearer = getHeader(request, "authorization");
-    const isRejected = actual.status === 401 && response.status !== 401;
-    if (bearer !== undefined && isRejected && links.translateText(bearer) === bearer)
-      return "its credentials come from outside the corpus";
-    if (getHeader(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400)
-      return "its cluster key comes from outside the corpus";
-    return undefined;
-  }
+/** Creates the body of a request. The replay receives all webhooks itself instead of the recorded receiver. */
+function createBody(
+  { operation, request }: CorpusExchange,
+  resource: string,
+  links: ReplayLinks,
+  receiverUrl: string | undefined,
+): Buffer {
+  const body = links.translateBody(request.body, resource);
+  if (receiverUrl === undefined || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined)
+    return body;
+  const edited = editJson(body.toString(), {
+    editString: ({ isKey, path, value }) =>
+      !isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, receiverUrl) : value,
+    editNumber: ({ text }) => text,
+  });
+  return Buffer.from(edited);
+}
 
-  function createHeaders(
-    { callee, request, response }: CorpusExchange,
-    credentials: Readonly<Record<string, string>>,
-  ): (readonly [string, string])[] {
-    const hasOwn = callee === "storage" || response.status === 401;
-    return request.headers
-      .filter(([name]) => !/^(?:host|content-length)$/i.test(name))
-      .map(([name, value]) => {
-        const replacement = hasOwn ? undefined : credentials[name.toLowerCase()];
-        return [name, replacement ?? links.translateText(value)] as const;
-      });
+/** Compares the responses. Of a service, only the shapes of successful ones. */
+function compareResponses(
+  recorded: RecordedResponse,
+  actual: RecordedResponse,
+  context: ComparisonContext,
+  operation: Operation,
+): FoundDifference[] {
+  const status =
+    recorded.status === actual.status ? [] : [createDifference("status", "", recorded.status, actual.status)];
+  // A success is not comparable with a failure.
+  if (recorded.status < 400 !== actual.status < 400) return status;
+  const headers = compareHeaders(recorded, actual, context);
+  const [was, is] = [parseJsonBody(recorded), parseJsonBody(actual)];
+  if (context.isService && was !== undefined && is !== undefined && recorded.status < 400) {
+    // Identifiers become links, so that the data of corresponding contracts is compared.
+    compareValues(was, is, "", { ...context, onIncomparable: () => {} });
+    const declared = operation.responses[recorded.status];
+    const schema = declared && "schema" in declared && declared.schema ? toOutputSchema(declared.schema) : undefined;
+    const ownHeaders = headers.filter(({ path }) => !/^header (?:link|location|content-disposition)$/.test(path));
+    return [...status, ...ownHeaders, ...compareShapes(was, is, schema, context.onIncomparable)];
   }
-
-  function createBody({ operation, request }: CorpusExchange, resource: string): Buffer {
-    const body = links.translateBody(request.body, resource);
-    if (!receiver || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined) return body;
-    // The replay receives all webhooks itself instead of the recorded receiver.
-    const edited = editJson(body.toString(), {
-      editString: ({ isKey, path, value }) =>
-        !isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, receiver.url) : value,
-      editNumber: ({ text }) => text,
-    });
-    return Buffer.from(edited);
-  }
+  if (was !== undefined && is !== undefined) return [...status, ...headers, ...compareValues(was, is, "", context)];
+  const [hadBody, hasBody] = [recorded.body.length > 0, actual.body.length > 0];
+  const isText = /^(?:text\/plain|application\/xml)/.test(getHeader(recorded, "content-type") ?? "");
+  if (isText && hadBody && hasBody)
+    return [...status, ...headers, ...compareValues(recorded.body.toString(), actual.body.toString(), "", context)];
+  const isSame = hadBody === hasBody && (was === undefined) === (is === undefined);
+  const type = createDifference("type", "", was ?? recorded.body.length, is ?? actual.body.length);
+  return [...status, ...headers, ...(isSame ? [] : [type])];
 }
 
 /** Reports whether a page contains all items of a list. Items of other pages can be older than the recording. */
