@@ -14,6 +14,7 @@ import type { Context } from "../command.ts";
 import { describeDroppedEvents, reportStreamEnd } from "../connection/follow.ts";
 import { printPlan } from "../connection/http.ts";
 import { maskSecrets } from "../output/ci.ts";
+import { describeEmptyResult } from "../output/empty-result.ts";
 import {
   checkOutputFile,
   createEmptyResponseError,
@@ -25,7 +26,6 @@ import { checkFields, pickFields } from "../output/output.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 import { findMisspeltFields } from "../parse/suggestions.ts";
 import type { FailureKind } from "../process/failure.ts";
-import { describeEmptyResult } from "../process/service-message.ts";
 import { confirmName, confirmYes, withSpinner } from "../prompt/terminal.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, reportMoreRows } from "./paging.ts";

@@ -17,11 +17,11 @@ import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import { requireEmulator } from "../../connection/target.ts";
+import { describeEmptyFilteredResult } from "../../output/empty-result.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { describeEmptyFilteredResult } from "../../process/service-message.ts";
 import { buildFirstPageQuery, fetchAllPages, reportMoreRows } from "../../runtime/paging.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
