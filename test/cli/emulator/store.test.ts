@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { resolveStore } from "../../../src/cli/commands/emulator/options.ts";
+import { resolveStore } from "../../../src/cli/commands/emulator/start/store.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";

@@ -21,7 +21,7 @@ import { isSwitchedOn } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
 import { type Host, inputVariable, waitForInputEnd } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
-import { isStateless, readEmulatorOptions, resolveStore } from "./options.ts";
+import { isStateless, readEmulatorOptions } from "./options.ts";
 import {
   createJsonLog,
   createReadyEvent,
@@ -33,6 +33,7 @@ import {
 } from "./start/banner.ts";
 import { requireTrust, type StartReport, showStartReport, startDetached } from "./start/detach.ts";
 import { isFileStream, prepareReadyFile, withResilientOutput } from "./start/ready-file.ts";
+import { resolveStore } from "./start/store.ts";
 
 export const emulatorStart = defineCommand({
   words: ["emulator", "start"],
