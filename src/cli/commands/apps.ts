@@ -6,11 +6,12 @@ import type { TypedFlag } from "../../derive/command-flags.ts";
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { signChatA, signCrmA, signCrmB } from "../../schemes/connected-apps.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/profile-fields.ts";
+import { createSecretFlag, readAppSecret } from "../connection/profiles/profile-fields.ts";
 import { isEmulator } from "../connection/target.ts";
 import { readText } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
+import { appSecrets } from "../process/app-secrets.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
 import { runDerivedCommand } from "../runtime/derived-command.ts";
 

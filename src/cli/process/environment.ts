@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { appSecretList } from "./app-secrets.ts";
 import { CommandFailedError } from "./failure.ts";
 import type { Host } from "./host.ts";
 
@@ -18,11 +19,7 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
   ["SVC_TOKEN", "Bearer token, such as an OAuth access token; overrides sign-ins of svc auth device-login"],
   ["SVC_OAUTH_CLIENT_ID", "OAuth client of svc auth device-login"],
   ["SVC_BASIC_AUTH", "user:password for requests with HTTP Basic authentication"],
-  ["SVC_CHAT_A_SIGNING_SECRET", "Signing secret of chat_a, for svc chat-a"],
-  ["SVC_CHAT_B_TOKEN", "Bot-framework token, for svc chat-b"],
-  ["SVC_CRM_A_CLIENT_SECRET", "Client secret of crm_a, for svc crm-a"],
-  ["SVC_CRM_B_CONSUMER_SECRET", "Consumer secret of crm_b, for svc crm-b"],
-  ["SVC_BILLING_PASSWORD", "Password of the billing provider, for svc billing event --username"],
+  ...appSecretList.map(({ env, summary }) => [env, summary] as const),
   ["SVC_WEBHOOK_HMAC_KEY", "Base64 signing key of webhooks"],
   ["SVC_EMULATOR_URL", "Control plane of a running emulator"],
   ["SVC_EMULATOR_TOKEN", "Token of the control plane; also sets the token of a new emulator"],

@@ -3,6 +3,7 @@ import { lookupTable } from "../../base/object.ts";
 import { decodeUrlPart } from "../../base/urls.ts";
 import type { ServiceError } from "../../client/errors.ts";
 import { type FsError, openFilesRemedies } from "../../files/disk.ts";
+import { appSecretList } from "./app-secrets.ts";
 
 /** Patterns for the object in an operation's path. The last match counts. */
 const resourcePatterns: readonly (readonly [path: RegExp, noun: string])[] = [
@@ -93,11 +94,9 @@ export const isOfOtherServer = ({ body, problem }: ServiceError): boolean =>
 
 /** Advice about credentials that no emulator sets, by the first part of the operation. */
 const credentialHints = lookupTable<string>({
-  "chat-a": "Check the app's signing secret: --signing-secret-file, or SVC_CHAT_A_SIGNING_SECRET.",
-  "chat-b": "Check the bot-framework token: --token-file, --mint, or SVC_CHAT_B_TOKEN.",
-  "crm-a": "Check the app's client secret and the signed address: --client-secret-file and --public-url.",
-  "crm-b": "Check the app's consumer secret: --consumer-secret-file, or SVC_CRM_B_CONSUMER_SECRET.",
-  billing: "Check --username and --password-file, or SVC_BASIC_AUTH.",
+  ...Object.fromEntries(
+    appSecretList.map(({ group, flag, env, label, hint }) => [group, hint ?? `Check ${label}: --${flag}, or ${env}.`]),
+  ),
   oidc: "Check the client ID and the secret of the client.",
 });
 

@@ -3,6 +3,7 @@ import { createTextFlag } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
 import { readSecret } from "../../parse/body.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
+import { appSecretList, type SecretSource } from "../../process/app-secrets.ts";
 import { UsageError } from "../../process/failure.ts";
 import { parseProxy } from "../proxies.ts";
 import {
@@ -52,21 +53,6 @@ export function setProfileSetting(profile: Profile, key: string, value: string |
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
 }
 
-/** Secret of a connected app. A file or the environment provides it, never the command line. */
-export interface SecretSource<Flag extends string = string> {
-  readonly flag: Flag;
-  readonly env: string;
-  readonly label: string;
-}
-
-export const appSecrets = {
-  chatA: { flag: "signing-secret-file", env: "SVC_CHAT_A_SIGNING_SECRET", label: "the app's signing secret" },
-  chatB: { flag: "token-file", env: "SVC_CHAT_B_TOKEN", label: "a bot-framework token" },
-  crmA: { flag: "client-secret-file", env: "SVC_CRM_A_CLIENT_SECRET", label: "the app's client secret" },
-  crmB: { flag: "consumer-secret-file", env: "SVC_CRM_B_CONSUMER_SECRET", label: "the app's consumer secret" },
-  billing: { flag: "password-file", env: "SVC_BILLING_PASSWORD", label: "the provider's password" },
-} as const satisfies Record<string, SecretSource>;
-
 export const createSecretFlag = <Flag extends string>({ flag, env, label: what }: SecretSource<Flag>) =>
   createTextFlag(flag, "FILE|-", `File with ${what}; or set ${env}`);
 
@@ -98,7 +84,7 @@ export async function listEffectiveSettings(context: Pick<Context, "globals" | "
     ...toHiddenSetting("cluster_key", settings.clusterKey),
     ...toHiddenSetting("token", settings.token),
     ...toHiddenSetting("basic_auth", settings.basicAuth),
-    ...Object.values(appSecrets).flatMap(({ env }) =>
+    ...appSecretList.flatMap(({ env }) =>
       toHiddenSetting(env.replace(/^SVC_/, "").toLowerCase(), readVariable(host, env)),
     ),
     ...toHiddenSetting("webhook_hmac_key", settings.hmacKey),
