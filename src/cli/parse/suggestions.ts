@@ -76,17 +76,12 @@ export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown)
   });
 }
 
-function listFields(schema: z.ZodType): readonly string[] | undefined {
-  const { type, shape, catchall, innerType } = (schema as z.ZodType & { def: Definition }).def;
-  if (innerType !== undefined) return listFields(innerType);
-  return type === "object" && shape !== undefined && catchall === undefined ? Object.keys(shape) : undefined;
-}
-
-interface Definition {
-  readonly type: string;
-  readonly shape?: Readonly<Record<string, unknown>>;
-  readonly catchall?: unknown;
-  readonly innerType?: z.ZodType;
+/** Lists the fields of an object that ignores all others. Returns undefined for any other schema. */
+function listFields(schema: z.core.$ZodType): readonly string[] | undefined {
+  // The interface that zod documents for libraries (https://zod.dev/library-authors). It does not load zod.
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if ("innerType" in def) return listFields(def.innerType);
+  return def.type === "object" && def.catchall === undefined ? Object.keys(def.shape) : undefined;
 }
 
 /** Suggests flags that contain all words, such as `--only-for-activities` for `activities`, unless too many do. */
