@@ -42,6 +42,9 @@ export function matchesPathPattern(target: string, pattern: string): boolean {
 /** Returns the host of a URL in the form of an allowlist entry, or `HOST` if the URL is invalid. */
 export const extractHost = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "HOST");
 
+export const getOrigin = (url: string | undefined): string | undefined =>
+  url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
+
 export const hostForms = "host, host:port or *.domain";
 
 /** Reports whether a string can be the host of a URL in the form of `new URL`: `host`, `host:port` or `*.domain`. */

@@ -1,12 +1,12 @@
 import { relative } from "node:path";
 import { showClock } from "../../api/emulator/clock.ts";
+import { getOrigin } from "../../base/urls.ts";
 import { createIntegerFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import {
   type EmulatorAccess,
   findLocalEmulator,
   getMainCluster,
-  getOrigin,
   type LocalEmulator,
 } from "../connection/emulator/emulator-access.ts";
 import { defaultPort, resolveStateFile } from "../connection/emulator/run-file.ts";

@@ -4,12 +4,8 @@ import { trimTrailing } from "../../base/text.ts";
 import { type GlobalOptions, parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import {
-  findLocalEmulator,
-  getMainCluster,
-  type LocalEmulator,
-  selectEnvironmentKey,
-} from "./emulator/emulator-access.ts";
+import { findLocalEmulator, getMainCluster, type LocalEmulator } from "./emulator/emulator-access.ts";
+import { selectEnvironmentKey } from "./emulator/emulator-variables.ts";
 import { describeState } from "./emulator/run-file.ts";
 import { getProfilesPath, type Profile, readProfiles, requireProfile } from "./profiles/profile.ts";
 

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
+import { getOrigin } from "../../base/urls.ts";
 import { isForeignState } from "../../files/folders.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
@@ -9,15 +10,11 @@ import type { Host } from "../process/host.ts";
 import { formatCommandLine } from "../process/shell-words.ts";
 import {
   createEmulatorConnection,
-  createNoEmulatorError,
-  createStartCommand,
   type EmulatorAccess,
-  getOrigin,
   isSameEmulator,
   readEmulatorAccess,
-  reportUnusedVariables,
-  selectEnvironmentKey,
 } from "./emulator/emulator-access.ts";
+import { reportUnusedVariables, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
 import {
   createUntrustedStateError,
   describeState,
@@ -29,6 +26,7 @@ import {
   reportParentState,
   resolveRunFile,
   resolveStateFile,
+  type StateRunFile,
 } from "./emulator/run-file.ts";
 import { readProfiles } from "./profiles/profile.ts";
 import {
@@ -112,15 +110,8 @@ export async function resolveControlTarget(
     const { value: url, origin } = setting.url;
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: setting.token?.value } };
   }
-  if (content.status === "ended") {
-    const message = `The emulator was killed, or its machine went down (state: ${state}).`;
-    throw new CommandFailedError("not-found", "no_emulator", message, {
-      hint: existsSync(state) ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
-      next: createStartCommand(file),
-    });
-  }
   if (!running || !(await isSameEmulator(running, { mayBeStarting: true })))
-    throw createNoEmulatorError(state, content, { hasFileFlag: isOwn || file !== undefined });
+    throw createNoEmulatorError(state, content, file, isOwn);
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await reportParentState(host, output, state, file);
   else if (!isServiceReported) {
@@ -132,6 +123,35 @@ export async function resolveControlTarget(
     origin: content.path,
     credentials: { controlToken: token },
   };
+}
+
+/** Returns the command line that starts an emulator. */
+const createStartCommand = (file?: string): readonly string[] => [
+  ...["emulator", "start", "--detach"],
+  ...(file === undefined ? [] : ["--file", file]),
+];
+
+function createNoEmulatorError(state: string, content: StateRunFile, file: string | undefined, isOwn: boolean) {
+  if (content.status === "ended") {
+    const message = `The emulator was killed, or its machine went down (state: ${state}).`;
+    return new CommandFailedError("not-found", "no_emulator", message, {
+      hint: existsSync(state) ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
+      next: createStartCommand(file),
+    });
+  }
+  if (content.status === "distrusted") {
+    const message = `No emulator is running with the state ${state}: the run file is ignored, because ${content.reason}.`;
+    const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${content.path}.`;
+    return new CommandFailedError("not-found", "run_file_ignored", message, { hint });
+  }
+  const place =
+    isOwn || file !== undefined
+      ? "Use --file with the state of a running emulator"
+      : "Run the command in the folder of a running emulator";
+  return new CommandFailedError("not-found", "no_emulator", `No emulator is running (state: ${state}).`, {
+    hint: `${place}, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.`,
+    next: createStartCommand(),
+  });
 }
 
 /** Reports whether the router belongs to an emulator with an accessible control plane. */

@@ -14,7 +14,7 @@ import { svcVersion } from "../../base/version.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { CapturedRun, Context, NestedRunOptions } from "../command.ts";
 import { loadWrittenCommand } from "../command-tree/written-commands.ts";
-import { findStaleVariablesHint } from "../connection/emulator/emulator-access.ts";
+import { findStaleVariablesHint } from "../connection/emulator/emulator-variables.ts";
 import { buildChildVariables, openTransport, readParentContext } from "../connection/http.ts";
 import { createOutput } from "../output/output.ts";
 import {

@@ -8,7 +8,7 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import { NetworkError, ProxyError } from "../../../client/errors.ts";
 import { readVirtualTime, requireValidValue } from "../../../client/response.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
-import { findStaleVariablesHint } from "../../connection/emulator/emulator-access.ts";
+import { findStaleVariablesHint } from "../../connection/emulator/emulator-variables.ts";
 import { listProxyVariables, parseProxy, readProxies } from "../../connection/proxies.ts";
 import { explainError } from "../../process/exit.ts";
 import { type FailureKind, UsageError } from "../../process/failure.ts";

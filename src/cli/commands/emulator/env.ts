@@ -6,7 +6,6 @@ import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import {
   collectSecrets,
-  createEmulatorVariables,
   type EmulatorAccess,
   findLocalEmulator,
   getMainCluster,
@@ -14,6 +13,7 @@ import {
   readEmulatorAccess,
   selectWorkspace,
 } from "../../connection/emulator/emulator-access.ts";
+import { createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
 import { readProfileKey, readProfileName } from "../../connection/resolve-settings.ts";
 import { maskSecrets } from "../../output/ci.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";

@@ -9,12 +9,8 @@ import { omitUndefined } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import {
-  collectSecrets,
-  createEmulatorVariables,
-  type EmulatorAccess,
-  withControlClient,
-} from "../../connection/emulator/emulator-access.ts";
+import { collectSecrets, type EmulatorAccess, withControlClient } from "../../connection/emulator/emulator-access.ts";
+import { createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
 import {
   addSummary,
   formatMarkdownCell,

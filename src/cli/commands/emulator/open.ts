@@ -1,10 +1,11 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import type { Liveness } from "../../../api/emulator/lifecycle.ts";
+import { getOrigin } from "../../../base/urls.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
 import { fingerprintMachine } from "../../../files/machine.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { getOrigin, probeListener } from "../../connection/emulator/emulator-access.ts";
+import { probeListener } from "../../connection/emulator/emulator-access.ts";
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
 import { toStartError, toStateError } from "../../connection/emulator/start-errors.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";

@@ -3,7 +3,7 @@ import { checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lif
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
-import { findStaleVariablesHint } from "../../connection/emulator/emulator-access.ts";
+import { findStaleVariablesHint } from "../../connection/emulator/emulator-variables.ts";
 import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";

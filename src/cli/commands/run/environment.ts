@@ -8,12 +8,8 @@ import { createClient } from "../../../client/client.ts";
 import { createTransport } from "../../../client/transport.ts";
 import { getDefaultScheme, getSignatureHeader } from "../../../schemes/webhook-schemes.ts";
 import type { CapturedRun, Context } from "../../command.ts";
-import {
-  collectSecrets,
-  createEmulatorConnection,
-  createEmulatorVariables,
-  getMainCluster,
-} from "../../connection/emulator/emulator-access.ts";
+import { collectSecrets, createEmulatorConnection, getMainCluster } from "../../connection/emulator/emulator-access.ts";
+import { createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
 import {
   openWebhookReceiver,
   type ReceivedWebhookRequest,
