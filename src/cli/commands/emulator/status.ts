@@ -1,5 +1,5 @@
 import { showClock } from "../../../api/emulator/clock.ts";
-import { checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lifecycle.ts";
+import { checkLiveness, checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lifecycle.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
@@ -84,15 +84,16 @@ const emulatorStop = defineCommand({
         });
       });
     await pollUntil(context, stopTimeoutMs, "the emulator to stop", async () => {
-      const isReady = await client.call(checkReadiness, {}, { timeoutMs: 2_000, retries: 0 }).then(
+      // Not readiness: a process that completes requests before another one leads responds with another body.
+      const isServing = await client.call(checkLiveness, {}, { timeoutMs: 2_000, retries: 0 }).then(
         // A proxy forwards to another emulator now.
         ({ instance_id }) => instance_id === shutdownResult.instance,
         // If the connection was cut during shutdown, nothing listens there a moment later.
         (error: unknown) => !isGone(error) && !isBadGateway(error),
       );
       // The emulator writes its state after it stops accepting requests.
-      const running = isReady ? undefined : await readRunFileOf(resolveStateFile(context.host, file), file);
-      return isReady || running?.instanceId === shutdownResult.instance ? undefined : true;
+      const running = isServing ? undefined : await readRunFileOf(resolveStateFile(context.host, file), file);
+      return isServing || running?.instanceId === shutdownResult.instance ? undefined : true;
     });
     if (!shutdownResult.couldWrite) {
       await context.output.warn(
