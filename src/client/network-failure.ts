@@ -46,7 +46,8 @@ const reasonsByCode = lookupTable<string>({
   UND_ERR_HEADERS_TIMEOUT: "no response in time",
   Z_DATA_ERROR: "the compressed response is damaged",
   Z_BUF_ERROR: "the compressed response was incomplete",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the response was incomplete",
+  // undici reports this for every invalid head with a length, too.
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the response was incomplete or not valid HTTP",
 });
 
 const tlsReasons: Readonly<Record<TlsFailure, string>> = {

@@ -192,6 +192,8 @@ const failuresByErrorCode = lookupTable<readonly [code: string, message: string]
   EAI_AGAIN: nameNotFound,
   EHOSTUNREACH: unreachable,
   ENETUNREACH: unreachable,
+  // After a valid head, the status is the result. undici reports this for an invalid head with a length.
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ["not_http", "The response is not valid HTTP."],
 });
 
 /** Node reads this variable only at startup. */

@@ -119,13 +119,13 @@ describe("delivery attempt", () => {
       t,
       (socket) => void socket.once("data", () => socket.end("220 mail.example ready\r\n")),
     );
-    await subscribe(silent);
-    await subscribe(chatty);
+    const twoLengths = await startRawServer(t, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok");
+    for (const url of [silent, chatty, twoLengths.url]) await subscribe(url);
     await happen("CONTRACT_CREATED");
     await runner.waitUntilIdle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
-      [["+0 connection_reset"], ["+0 not_http"]],
+      [["+0 connection_reset"], ["+0 not_http"], ["+0 not_http"]],
     );
   });
 
