@@ -113,15 +113,13 @@ export class Database {
 }
 
 /**
- * Opens a socket that fails if the server ends the connection before it responds, as proxies without a server do. The
- * client would connect again and again without a pause or an error.
+ * Opens a socket that fails if the server ends the connection. If this happens before the session starts, as with a
+ * proxy without a server, the client would otherwise connect again and again without a pause or an error.
  */
 function openSocket(host: string, port: number): Socket {
   const socket = connect(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
-  socket.once("end", () => {
-    const message = "The server closed the connection";
-    if (socket.bytesRead === 0) socket.destroy(Object.assign(new Error(message), { code: "CONNECTION_CLOSED" }));
-  });
+  const error = Object.assign(new Error("The server closed the connection"), { code: "CONNECTION_CLOSED" });
+  socket.once("end", () => socket.destroy(error));
   // The client checks the host of the certificate with this property.
   return Object.assign(socket, { host });
 }

@@ -83,12 +83,18 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
     );
   });
 
-  it("reports a proxy that accepts connections and ends them, as HAProxy without a server does", async (t) => {
-    const proxy = createServer((socket) => void socket.on("error", () => {}).end());
-    await once(proxy.listen(0, "127.0.0.1"), "listening");
-    t.after(() => void proxy.close());
-    const address = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    for (const parameters of ["", "?sslmode=require"]) {
+  it("reports a port that ends connections before a session starts, such as a proxy without a server", async (t) => {
+    const authenticationOk = "R\0\0\0\b\0\0\0\0";
+    for (const [responseText, parameters] of [
+      ["", ""],
+      ["", "?sslmode=require"],
+      ["HTTP/1.1 400 Bad Request\r\n\r\n", ""],
+      [authenticationOk, ""],
+    ] as const) {
+      const proxy = createServer((socket) => void socket.on("error", () => {}).end(responseText));
+      await once(proxy.listen(0, "127.0.0.1"), "listening");
+      t.after(() => void proxy.close());
+      const address = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
       assert.equal(
         await getRejection(`postgres://svc@${address}/postgres${parameters}`, "svc"),
         `StateAccessError: The store postgres://svc@${address}/postgres (schema svc) cannot be used: the server closed the connection. Nothing was written. Try again in a moment. See the server's log. temporary`,
