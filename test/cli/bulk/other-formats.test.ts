@@ -206,6 +206,20 @@ describe("file in an unexpected format", () => {
     }
   });
 
+  it("suggests a command that is valid after a separator, and with another delimiter", async (t) => {
+    const { svc, cwd } = await createBulkFixture(t, []);
+    await writeFile(join(cwd, "quoted.csv"), '"c-1";"Ada"\n');
+    await writeFile(join(cwd, "people.csv"), "id;name\nc-1;Ada\n");
+    for (const [line, suggestedLine] of [
+      ["quoted.csv --delimiter , --cluster eu-1", "quoted.csv --cluster eu-1 --delimiter ';'"],
+      ["quoted.csv --delimiter=, --cluster eu-1", "quoted.csv --cluster eu-1 --delimiter ';'"],
+      ["--cluster eu-1 -- people.csv", "--cluster eu-1 --column id --delimiter ';' -- people.csv"],
+    ] as const) {
+      const { stderr } = await svc(`router map-clients ${line}`);
+      assert.equal(stderr.split("\n").at(-2), `  try: svc router map-clients ${suggestedLine}`);
+    }
+  });
+
   it("stops in a pipe and in svc router offboard", async (t) => {
     const { svc, service } = await createBulkFixture(t, []);
     const result = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });

@@ -125,12 +125,13 @@ async function createPlan(request: JobRequest, path: string, survey: InputSurvey
   });
 }
 
-/** Adds the flags that read the input in its format to the command line. */
+/** Adds the flags that read the input in its format to the command line. They replace those of the same name. */
 function addFormatFlags(request: JobRequest, { flags, rows }: OtherFormatError, argv: readonly string[]): string[] {
   const column = request.columns.length === 0 && rows ? guessColumn(rows, request.work.getKind(request)) : undefined;
-  // A column number replaces the name of several columns.
-  const words = flags.includes("--column") ? removeFlag(argv, "--column") : argv;
-  return [...words, ...(column === undefined ? [] : ["--column", column]), ...flags];
+  const words = flags.filter((word) => word.startsWith("--")).reduce(removeFlag, argv);
+  // Words after `--` are no flags.
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  return words.toSpliced(end, 0, ...(column === undefined ? [] : ["--column", column]), ...flags);
 }
 
 /**
