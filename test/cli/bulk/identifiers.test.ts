@@ -152,6 +152,20 @@ describe("blanks around an identifier that is not an address", () => {
     });
   }
 
+  it("do not make a part of a cell the cluster of a row", async (t) => {
+    const { svc, service } = await createBulkFixture(t, []);
+    const run = "router offboard eu-1 --from - --confirm eu-1 --skip-invalid --input-format csv";
+    const stdin = "table,key\ncreator_tokens, s3cret\ncluster_clients,c-1 eu-1\n";
+    const { exit, stdout, stderr } = await svc(run, { stdin });
+    assert.deepEqual([exit, service.calls], [3, []], stderr);
+    assert.ok(!(stdout + stderr).includes("s3cret"));
+    const results = await svc("router jobs results --last --json");
+    assert.deepEqual(
+      (JSON.parse(results.stdout) as { message: string }[]).map(({ message }) => message),
+      ["not a valid creator invite token: it contains spaces", "not a valid client ID: it contains spaces"],
+    );
+  });
+
   it("are part of what svc router resolve and show-email look up", async (t) => {
     const { svc } = await startCliEmulator(t);
     await svc("router map-emails --email-hash-list salted-1 --cluster us-1 --hash none");

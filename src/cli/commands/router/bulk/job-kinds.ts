@@ -103,15 +103,16 @@ export const offboardKinds = lookupTable(Object.fromEntries(routingTables.map((t
 const byTable = lookupTable(Object.fromEntries(routingTables.map((table) => [table.table, table])));
 
 /**
- * Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. Blanks separate the
- * words of a line. The cells of a table are joined by one space, and other blanks belong to them.
+ * Parses `email ada@example.com`, or the table, key and cluster of a line from svc router resolve. Blanks separate the
+ * words of a line. Two cells of a table are joined by one space, and other blanks belong to them.
  */
 function parseRow(text: string, { hash, format = "lines" }: Reading) {
-  const [name = "", ...rest] = format === "lines" ? text.trim().split(/\s+/) : text.split(" ");
+  const isLine = format === "lines";
+  const [name = "", ...rest] = isLine ? text.trim().split(/\s+/) : text.split(" ");
   const tableKind = byTable[name];
   const offboardKind = offboardKinds[name] ?? tableKind;
   if (!offboardKind || rest.length === 0) return undefined;
-  const cluster = tableKind && rest.length === 2 ? rest.pop() : undefined;
+  const cluster = isLine && tableKind && rest.length === 2 ? rest.pop() : undefined;
   return { field: offboardKind.field, kind: offboardKind.getKind(hash), identifier: rest.join(" "), cluster };
 }
 
@@ -138,7 +139,7 @@ export const offboardJobKind: BulkJobKind = {
         return `${field} ${kind.toValue(identifier)}`;
       },
       toShown(text) {
-        const [prefix = ""] = /^\S+\s+/.exec(text) ?? [];
+        const [prefix = ""] = /^\S+\s+/.exec(text.trim()) ?? [];
         const row = parseRow(text, reading);
         return prefix + (row ? row.kind.toShown(row.identifier) : secretMask);
       },
