@@ -5,7 +5,6 @@ import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../src/base/email-address.ts";
 import { createBulkFixture, createNumberedIds, type ResponseScript } from "../../support/cli/bulk-stage.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 
 /** An environment that names the router without the control plane of the emulator. */

@@ -219,12 +219,7 @@ describe("svc verify replay", () => {
     const recorder = await ExchangeRecorder.open(join(cwd, "corpus"));
     const response = { status: 200, headers: [], body: Buffer.alloc(0) };
     for (const target of ["/a", "/b", "/c"])
-      await recorder.add({
-        at: 0,
-
-        request: { method: "GET", target, headers: [], body: Buffer.alloc(0) },
-        response,
-      });
+      await recorder.add({ at: 0, request: { method: "GET", target, headers: [], body: Buffer.alloc(0) }, response });
     await recorder.close();
     const { exit, stdout } = await svc("verify replay corpus --junit verify.xml");
     assert.equal(exit, 1);

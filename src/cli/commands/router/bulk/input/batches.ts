@@ -97,21 +97,21 @@ function validateRows(all: readonly InputRow[], { findProblem }: IdentifierKind)
  * below the low-water mark are finished, and some above it (DECISIONS.md, L16).
  */
 export class FinishedBatches {
-  low = 0;
+  #low = 0;
   readonly #finishedAbove = new Set<number>();
   /** Rolling digests of the batch just below the mark and of those above it: enough to recognize the input. */
   readonly #digests = new Map<number, string>();
 
   get count(): number {
-    return this.low + this.#finishedAbove.size;
+    return this.#low + this.#finishedAbove.size;
   }
 
   get end(): number {
-    return Math.max(this.low, ...[...this.#finishedAbove].map((index) => index + 1));
+    return Math.max(this.#low, ...[...this.#finishedAbove].map((index) => index + 1));
   }
 
   has(index: number): boolean {
-    return index < this.low || this.#finishedAbove.has(index);
+    return index < this.#low || this.#finishedAbove.has(index);
   }
 
   getDigest(index: number): string | undefined {
@@ -121,9 +121,9 @@ export class FinishedBatches {
   add(index: number, digest?: string): void {
     this.#finishedAbove.add(index);
     if (digest !== undefined) this.#digests.set(index, digest);
-    while (this.#finishedAbove.delete(this.low)) {
-      this.#digests.delete(this.low - 1);
-      this.low += 1;
+    while (this.#finishedAbove.delete(this.#low)) {
+      this.#digests.delete(this.#low - 1);
+      this.#low += 1;
     }
   }
 }
