@@ -299,6 +299,15 @@ steps:
     assert.equal(expectation, `    expect: { json: [${rows}]}`);
   });
 
+  it("writes a text of several lines on one", async (t) => {
+    const story = "steps:\n  - { svc: contracts list --json, expect: { text: } }\n";
+    const storyText = await (await runStory(t, story, ["--update"])).readFile("story.yaml");
+    const text = JSON.stringify('{\n  "page": 1,\n  "limit": 10,\n  "total_results": 0,\n  "results": []\n}');
+    assert.equal(storyText, `steps:\n  - { svc: contracts list --json, expect: { text: ${text}} }\n`);
+    const again = await runStory(t, storyText);
+    assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
+  });
+
   it("preserves a reference that equals the observed value", async (t) => {
     const steps = (deliveries: string) => `steps:
   - receiver: app

@@ -173,7 +173,11 @@ function formatYaml(value: unknown): string {
   }
   const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;
-  return document.toString({ lineWidth: 0, flowCollectionPadding: false }).trim().slice(1, -1);
+  const oneLine = { lineWidth: 0, doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY };
+  return document
+    .toString({ ...oneLine, flowCollectionPadding: false })
+    .trim()
+    .slice(1, -1);
 }
 
 /** Reads and checks scenario files. Throws UsageError, with a sentence for each problem of all files. */
