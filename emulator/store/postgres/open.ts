@@ -143,8 +143,17 @@ function createPostgresSnapshotStore(
 const toWriteError = (cause: unknown): StoreFailedError =>
   new StoreFailedError(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
 
+type ErrorExplanation = readonly [why: string, next: string, trouble?: StateAccessError["kind"]];
+
+const unreachable: ErrorExplanation = ["the host cannot be reached", "Check host and network.", "temporary"];
+const closed: ErrorExplanation = [
+  "the server closed the connection",
+  "Try again in a moment. See the server's log.",
+  "temporary",
+];
+
 /** The meaning of PostgreSQL and network errors at a start, and their remedies. */
-const errorExplanations = lookupTable<readonly [why: string, next: string, trouble?: StateAccessError["kind"]]>({
+const errorExplanations = lookupTable<ErrorExplanation>({
   "28P01": [
     "the password is missing or wrong",
     "Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
@@ -170,12 +179,16 @@ const errorExplanations = lookupTable<readonly [why: string, next: string, troub
   ENOENT: ["the socket does not exist", "Start PostgreSQL, or set the folder of its socket with host=.", "temporary"],
   ENOTFOUND: ["the host does not exist", "Correct the host."],
   EACCES: ["this user cannot access the socket", "Grant it access."],
+  EAI_AGAIN: ["the host name lookup failed", "Try again in a moment, or correct the host.", "temporary"],
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
   CONNECT_TIMEOUT: ["the connection timed out", "Check host, port and firewall.", "temporary"],
   NO_TLS: [
     "sslmode requires TLS, but the server does not support it",
     "Enable it on the server (ssl = on in postgresql.conf), or remove sslmode if the network is trusted.",
   ],
-  CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment. See the server's log.", "temporary"],
+  CONNECTION_CLOSED: closed,
+  ECONNRESET: closed,
 });
 
 /** Throws the error of a start as StateAccessError, in one sentence with a hint. Rejections stay unchanged. */

@@ -75,6 +75,10 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
         "postgres://svc@127.0.0.1:9/postgres",
         "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: connection refused. Nothing was written. Start PostgreSQL, or correct host and port. temporary",
       ],
+      [
+        "postgres://svc@224.0.0.1/postgres",
+        "The store postgres://svc@224.0.0.1/postgres (schema svc) cannot be used: the host cannot be reached. Nothing was written. Check host and network. temporary",
+      ],
     ];
     for (const [url, message] of cases) assert.equal(await getRejection(url, "svc"), `StateAccessError: ${message}`);
     assert.equal(
