@@ -39,6 +39,8 @@ const reasonsByCode = lookupTable<string>({
   ECONNREFUSED: "connection refused",
   ENOTFOUND: "the host name is unknown",
   EAI_AGAIN: "the host name lookup failed",
+  EHOSTUNREACH: "the host cannot be reached",
+  ENETUNREACH: "the host cannot be reached",
   ECONNRESET: "the connection was closed",
   EPIPE: "the connection was closed",
   UND_ERR_SOCKET: "the connection was closed",

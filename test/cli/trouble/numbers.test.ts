@@ -94,6 +94,15 @@ describe("port of another protocol", () => {
   }
 });
 
+it("svc reports an address without a route", async () => {
+  const { exit, stderr } = await runCli(["router", "clusters", "--base-url", "http://224.0.0.1", "--retries", "0"]);
+  const hint = "  Check the address, and that the service is running.\n";
+  assert.deepEqual(
+    [exit, stderr],
+    [75, `error: Failed to reach http://224.0.0.1: the host cannot be reached (ENETUNREACH).\n${hint}`],
+  );
+});
+
 it("svc explains a TLS mismatch for https without TLS and http with TLS", async (t) => {
   const plain = await startStrangeServer(t, "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
   const url = plain.replace("http:", "https:");
