@@ -87,8 +87,7 @@ export class Database {
       ...(user !== undefined && { user }),
       ...(password !== undefined && { password }),
       ...(database !== undefined && { database }),
-      // The client treats "allow" as "require", but for libpq it includes connections without TLS.
-      ssl: ((sslMode === "allow" ? "prefer" : sslMode) as "require" | undefined) ?? false,
+      ssl: toTlsOption(sslMode, host),
       // The types of the client lack this documented option.
       ...({ socket: () => openSocket(host, port) } as object),
       max,
@@ -124,6 +123,13 @@ async function openSocket(host: string, port: number): Promise<Socket> {
   socket.once("end", () => socket.destroy(error));
   // The client checks the host of the certificate with this property.
   return Object.assign(socket, { host });
+}
+
+function toTlsOption(sslMode: string | undefined, host: string): object | "require" | "prefer" | false {
+  // Without this, the client compares a certificate with `localhost` if the host is an IP address.
+  if (sslMode === "verify-full") return { host };
+  // The client treats "allow" as "require", but for libpq it includes connections without TLS.
+  return sslMode === "allow" ? "prefer" : ((sslMode as "require" | "prefer" | undefined) ?? false);
 }
 
 /** Returns a list of one host, because the client splits a string at colons, which an IPv6 address contains. */

@@ -187,6 +187,10 @@ const errorExplanations = lookupTable<ErrorExplanation>({
     "sslmode requires TLS, but the server does not support it",
     "Enable it on the server (ssl = on in postgresql.conf), or remove sslmode if the network is trusted.",
   ],
+  ERR_TLS_CERT_ALTNAME_INVALID: [
+    "the certificate of the server has another name",
+    "Connect to a name of the certificate, or use sslmode=require to accept any certificate.",
+  ],
   CONNECTION_CLOSED: closed,
   ECONNRESET: closed,
 });
