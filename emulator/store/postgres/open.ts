@@ -1,4 +1,5 @@
 import type { WallClock } from "../../../src/base/clock.ts";
+import { toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { type Blobs, compareByName, isSnapshotName, measureBlob, type SnapshotStore, storeContent } from "../blobs.ts";
 import { formatCheckpoint } from "../file/checkpoint-file.ts";
@@ -151,8 +152,12 @@ const closed: ErrorExplanation = [
   "Try again in a moment. See the server's log.",
   "temporary",
 ];
+const untrusted: ErrorExplanation = [
+  "the certificate of the server is not trusted",
+  "Set NODE_EXTRA_CA_CERTS to the file of its authority, or use sslmode=require to accept any certificate.",
+];
 
-/** The meaning of PostgreSQL and network errors at a start, and their remedies. */
+/** The meaning of PostgreSQL, TLS and network errors at a start, and their remedies. */
 const errorExplanations = lookupTable<ErrorExplanation>({
   "28P01": [
     "the password is missing or wrong",
@@ -183,11 +188,14 @@ const errorExplanations = lookupTable<ErrorExplanation>({
   EHOSTUNREACH: unreachable,
   ENETUNREACH: unreachable,
   CONNECT_TIMEOUT: ["the connection timed out", "Check host, port and firewall.", "temporary"],
-  NO_TLS: [
+  "no-tls": [
     "sslmode requires TLS, but the server does not support it",
     "Enable it on the server (ssl = on in postgresql.conf), or remove sslmode if the network is trusted.",
   ],
-  ERR_TLS_CERT_ALTNAME_INVALID: [
+  "self-signed": untrusted,
+  "unknown-authority": untrusted,
+  expired: ["the certificate of the server has expired", "Renew it on the server."],
+  "other-host": [
     "the certificate of the server has another name",
     "Connect to a name of the certificate, or use sslmode=require to accept any certificate.",
   ],
@@ -200,7 +208,9 @@ function explainDatabase(displayUrl: string, cause: unknown): never {
   if (cause instanceof StateFormatError || cause instanceof StateAccessError) throw cause;
   const { message, name, code: input = "" } = cause as NodeJS.ErrnoException;
   // This is the message of Node when a server declines TLS and then ends the connection.
-  const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : input;
+  const code = message.includes("before secure TLS connection was established")
+    ? "no-tls"
+    : (toTlsFailure(input) ?? input);
   const [reason, remedy, kind] = errorExplanations[code] ?? [];
   if (reason === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
   const detail = name === "PostgresError" ? ` (${message})` : "";

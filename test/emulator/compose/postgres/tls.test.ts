@@ -33,9 +33,15 @@ describe("sslmode=verify-full with an IP address", { skip: postgresSkipReason },
       await server.start(["ssl=on", ...files, `listen_addresses=${address}`]);
 
       const store = `postgres://svc@${address}/postgres?sslmode=verify-full`;
-      const within = ["env", `NODE_EXTRA_CA_CERTS=${certificate}`];
-      const process = await prepareEmulatorProcess(t, { port: 0, store }, { within });
-      assert.match(await process.start(), outcome);
+      const start = async (trusted: string) => {
+        const within = ["env", `NODE_EXTRA_CA_CERTS=${trusted}`];
+        return (await prepareEmulatorProcess(t, { port: 0, store }, { within })).start();
+      };
+      assert.match(
+        await start(""),
+        /cannot be used: the certificate of the server is not trusted\. Nothing was written\./,
+      );
+      assert.match(await start(certificate), outcome);
     });
   }
 });
