@@ -42,6 +42,7 @@ export function matchesPathPattern(target: string, pattern: string): boolean {
 /** Returns the host of a URL in the form of an allowlist entry, or `HOST` if the URL is invalid. */
 export const extractHost = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "HOST");
 
+/** Returns the origin of a URL (`https://host:port`), or undefined if it is missing or invalid. */
 export const getOrigin = (url: string | undefined): string | undefined =>
   url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 

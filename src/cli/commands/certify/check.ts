@@ -12,14 +12,15 @@ export type CheckResult = "passed" | "failed" | "warning" | "not_checked";
 
 export interface CheckFinding {
   readonly result: CheckResult;
-  /** Observation as one sentence. */
+  /** Observation as one sentence, for a receiver without a full stop. */
   readonly detail: string;
   readonly fix?: string;
 }
 
 export const passed = (detail: string): CheckFinding => ({ result: "passed", detail });
 export const failed = (detail: string, fix?: string): CheckFinding => ({
-  ...{ result: "failed", detail },
+  result: "failed",
+  detail,
   ...(fix !== undefined && { fix }),
 });
 export const warning = (detail: string, fix: string): CheckFinding => ({ result: "warning", detail, fix });

@@ -1,5 +1,6 @@
 import { exportState } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import { toPlainNumbers } from "../../../base/json.ts";
 import { getValueAt, isObject } from "../../../base/object.ts";
 import { type ListedDelivery, listAllDeliveries } from "./deliveries.ts";
 import type { ScenarioEnvironment } from "./environment.ts";
@@ -25,7 +26,8 @@ export async function checkExpectations(
     const expectedText = expectedValue === null ? "a value" : formatValue(expectedValue);
     differences.push(createDifference([name], expectedText, actual, actualText));
   };
-  const { status, failures = [], exit, error, output = "", value } = observation;
+  const { status, failures = [], exit, error, output = "" } = observation;
+  const value = toPlainNumbers(observation.value);
   const text = output.trim();
   check("status", status, (expectedValue) => expectedValue === status);
   check("failure", failures[0], (expectedValue) => failures.includes(expectedValue));

@@ -178,7 +178,7 @@ export async function runScenario(
     const save = "save" in step ? step.save : undefined;
     const variables = typeof save === "string" ? { [save]: "" } : (save ?? {});
     return Object.entries(variables).flatMap(([name, below]) => {
-      const value = getValueAt(observation.exactValue ?? observation.value, below);
+      const value = getValueAt(observation.value, below);
       if (value === undefined) {
         const message = `${name} cannot be saved: the result has no ${below || "value"}`;
         return [createMismatch(message, [...path, "save", name])];

@@ -22,9 +22,8 @@ export interface StepObservation {
   readonly outcome: string;
   /** Contract that the step is about, such as `T-1`. */
   readonly contract?: string | undefined;
+  /** Source of saved values, with its numbers in their original spelling. */
   readonly value?: unknown;
-  /** Source of saved values: the value with its numbers in their original spelling. Undefined if the value is exact. */
-  readonly exactValue?: unknown;
   readonly status?: number;
   /** Failure codes: the declared code and the code of the response. */
   readonly failures?: readonly string[];
@@ -52,7 +51,7 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
     const { exit, stdout, stderr } = await environment.svc(argv, stdin);
     const lines = stdout.trim().split("\n");
     const documents = lines.map(tryParseExactJson);
-    const exactValue = tryParseExactJson(stdout) ?? (documents.includes(undefined) ? undefined : documents);
+    const value = tryParseExactJson(stdout) ?? (documents.includes(undefined) ? undefined : documents);
     // A command that fails by its result, such as webhooks trigger, reports the failure only on standard output.
     const reason = findErrorNote(stderr) || lines.at(-1)!.replaceAll("\t", "  ");
     return {
@@ -60,8 +59,7 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
       outcome: exit === 0 ? "" : `exit ${exit}`,
       command: formatCommandLine(argv),
       exit,
-      value: toPlainNumbers(exactValue),
-      exactValue,
+      value,
       output: stdout,
       notes: stderr,
       ...(exit === 0 ? {} : { error: `exit ${exit}: ${reason}` }),
@@ -180,11 +178,12 @@ async function sendRequest(environment: ScenarioEnvironment, operation: Operatio
   const { client } = environment;
   try {
     const response = await client.send(CheckedCall.check(omitSchemas(operation), args), { exactNumbers: true });
-    const { status, value } = response;
-    const exactValue = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
-    const plain = toPlainNumbers(exactValue);
-    const outcome = [status, getName(plain)].join(" ").trim();
-    return { status, outcome, value: plain, exactValue, output: formatJson(exactValue) };
+    const { status } = response;
+    const isStream =
+      typeof response.value === "object" && response.value !== null && Symbol.asyncIterator in response.value;
+    const value = isStream ? undefined : response.value;
+    const outcome = [status, getName(toPlainNumbers(value))].join(" ").trim();
+    return { status, outcome, value, output: formatJson(value) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { status, problem, body } = error;
