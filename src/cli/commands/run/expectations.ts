@@ -1,8 +1,9 @@
 import { exportState } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import type { Delivery } from "../../../api/webhook-health/attempts.ts";
 import { toPlainNumbers } from "../../../base/json.ts";
 import { getValueAt, isObject } from "../../../base/object.ts";
-import { type ListedDelivery, listAllDeliveries } from "./deliveries.ts";
+import { readDeliveryLog } from "../webhooks/delivery-log.ts";
 import type { ScenarioEnvironment } from "./environment.ts";
 import type { Expectations } from "./schema.ts";
 import type { StepObservation } from "./steps.ts";
@@ -180,11 +181,13 @@ type ObservedDelivery = ReturnType<typeof toObservedDelivery>;
 export async function listObservedDeliveries(environment: ScenarioEnvironment): Promise<readonly ObservedDelivery[]> {
   const { client } = environment;
   const names = new Map((await listWebhooks(environment)).map(({ name, id }) => [id, name]));
-  const items = await listAllDeliveries(client);
-  return items.map((item) => toObservedDelivery(item, names.get(item.webhook_id) ?? String(item.webhook_id))).reverse();
+  const { deliveries } = await readDeliveryLog(client);
+  return deliveries
+    .map((item) => toObservedDelivery(item, names.get(item.webhook_id) ?? String(item.webhook_id)))
+    .reverse();
 }
 
-function toObservedDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string) {
+function toObservedDelivery({ activity, composite_id, outcome, attempts }: Delivery, to: string) {
   const start = Date.parse(attempts[0]?.at ?? "");
   return {
     to,
@@ -198,7 +201,7 @@ function toObservedDelivery({ activity, composite_id, outcome, attempts }: Liste
 }
 
 /** Lists the result of each attempt: a status or an error code. */
-export const listResponses = (attempts: ListedDelivery["attempts"]): (number | string)[] =>
+export const listResponses = (attempts: Delivery["attempts"]): (number | string)[] =>
   attempts.map(({ status, error }) => status ?? error?.code ?? "no response");
 
 /** Lists all activities, oldest first. Only the exported state has them all. */

@@ -1,9 +1,10 @@
 import { listRequests } from "../../../api/emulator/requests.ts";
 import { findOperationAt, type Operation, type ResultOf } from "../../../api/operation.ts";
 import { registry } from "../../../api/registry.ts";
+import type { Delivery } from "../../../api/webhook-health/attempts.ts";
 import type { Client } from "../../../client/client.ts";
 import { UsageError } from "../../process/failure.ts";
-import { type ListedDelivery, listAllDeliveries } from "./deliveries.ts";
+import { readDeliveryLog } from "../webhooks/delivery-log.ts";
 
 type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 
@@ -30,7 +31,7 @@ const skippedOperations =
 
 export async function readRecording(client: Client) {
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
-  const deliveries = await listAllDeliveries(client);
+  const { deliveries } = await readDeliveryLog(client);
   // The router forwards requests for the contract API, so the cluster receives the original request.
   const forwardedIds = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
   const ownRequests = items
@@ -74,7 +75,7 @@ function toAction({ id, at, target, body, status, failure }: LoggedRequest, oper
 }
 
 /** Lists the receiver's response to each attempt, oldest first. Repeated responses at the end are listed once. */
-function listReceiverStatuses(webhook: number, deliveries: readonly ListedDelivery[]): readonly (number | "down")[] {
+function listReceiverStatuses(webhook: number, deliveries: readonly Delivery[]): readonly (number | "down")[] {
   const attempts = deliveries
     .filter(({ webhook_id }) => webhook_id === webhook)
     .flatMap(({ id, attempts }) => attempts.map(({ at, number, status }) => ({ at, id, number, status })))
@@ -92,7 +93,7 @@ export interface RecordingGoal {
   readonly action: RecordedAction;
   /** Virtual time of the failure. */
   readonly at: number;
-  readonly delivery?: ListedDelivery;
+  readonly delivery?: Delivery;
 }
 
 export const getGoalId = ({ action, delivery }: RecordingGoal): string =>

@@ -5,7 +5,6 @@ import { listFaults } from "../../../api/emulator/faults.ts";
 import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column } from "../../../api/operation.ts";
-import type { Delivery } from "../../../api/webhook-health/attempts.ts";
 import {
   assessDeletedWebhook,
   assessWebhook,
@@ -24,6 +23,7 @@ import { readWindowWidth, type StyledLine } from "../../output/styled.ts";
 import { fitTable } from "../../output/table.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { CommandFailedError } from "../../process/failure.ts";
+import { readDeliveryLog } from "./delivery-log.ts";
 import {
   buildFindings,
   compareWorstFirst,
@@ -213,8 +213,7 @@ async function findDeletedWebhooks(argument: string, client: Client): Promise<re
   return matches.sort((a, b) => a - b);
 }
 
-/** Page size of the log, and the number of newest deliveries to read. The console uses the same number. */
-const pageSize = 500;
+/** Number of newest deliveries to read. The console uses the same number. */
 const maxDeliveries = 10_000;
 
 /** Reads the health of webhooks in as few requests as possible. */
@@ -269,14 +268,7 @@ async function getVirtualTime(client: Client): Promise<number> {
 
 const formatTime = (iso: string): string => iso;
 
-async function readLog(webhook: number | undefined, client: Client) {
-  const deliveries = new Map<number, Delivery>();
-  for (let offset = 0; ; offset += pageSize) {
-    const { items, total } = await client.call(listDeliveries, { query: { webhook, limit: pageSize, offset } });
-    for (const item of items) deliveries.set(item.id, item);
-    const isPartial = items.length === pageSize && offset + items.length < total;
-    if (!isPartial || deliveries.size >= maxDeliveries) return { deliveries: [...deliveries.values()], isPartial };
-  }
-}
+const readLog = (webhook: number | undefined, client: Client) =>
+  readDeliveryLog(client, { webhook, max: maxDeliveries });
 
 export const commands: readonly Command[] = [webhooksWhy];
