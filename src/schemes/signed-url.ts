@@ -27,6 +27,10 @@ const signedUrlParameters = {
   signature: "X-Sig-Signature",
 } as const;
 
+/** Reports whether a query contains a signature, valid or not. */
+export const hasUrlSignature = (search: string): boolean =>
+  new URLSearchParams(search).has(signedUrlParameters.signature);
+
 export interface SignedUrl {
   readonly url: string;
   readonly expiresAtMs: number;

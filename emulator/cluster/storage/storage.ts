@@ -2,7 +2,7 @@ import * as z from "zod";
 import { putObject } from "../../../src/api/storage.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
-import { type SignedUrl, signUrl, verifySignedUrl } from "../../../src/schemes/signed-url.ts";
+import { hasUrlSignature, type SignedUrl, signUrl, verifySignedUrl } from "../../../src/schemes/signed-url.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
 import { type HandlerCall, inTransaction, type OperationHandlers } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
@@ -73,7 +73,7 @@ async function requireSignedObject(method: "GET" | "PUT", key: string, context: 
   const { request, clock, store, cluster, fail } = context;
   // Undeclared methods also reach this function.
   if (request.method !== method) return fail("storage-signature-mismatch", createRequestIds(context));
-  if (request.headers.authorization && request.parsedTarget.search.includes("X-Sig-Signature="))
+  if (request.headers.authorization && hasUrlSignature(request.parsedTarget.search))
     return fail("storage-two-mechanisms", createRequestIds(context));
   const nowMs = clock.now();
   const [object, signingKey] = await store.read(async (view) => [
