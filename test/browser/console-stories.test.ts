@@ -308,7 +308,8 @@ describe("user journeys in the console", { skip }, () => {
       [device!.user_code, `Device ${device!.user_code} of demo-cli`],
     ] as const) {
       await page.getByRole("searchbox", { name: "Search" }).fill(words);
-      await page.keyboard.press("Enter");
+      // The previous results can still take the focus.
+      await page.getByRole("searchbox", { name: "Search" }).press("Enter");
       await page.getByRole("link", { name: link }).waitFor();
     }
     await page.getByRole("searchbox", { name: "Search" }).fill("jo@acme.example");
