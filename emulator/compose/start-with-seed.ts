@@ -174,8 +174,10 @@ async function begin(
   });
 
   function reportStandby(leader: string, sharedToken: string): void {
-    void runFile.update({ clusters: [], token: sharedToken });
-    options.onLeaderChange?.({ routerUrl, leader });
+    // Commands find the token in the run file, so it is there before this process reports that it is ready for them.
+    void runFile
+      .update({ clusters: [], token: sharedToken })
+      .then(() => options.onLeaderChange?.({ routerUrl, leader }));
   }
 
   function createRunFile(): RunFile {

@@ -23,7 +23,8 @@ describe("standby of a store in a folder of its own", { skip: postgresSkipReason
     const standby = startCommand((argv, options) => run(argv as never, options), `${line} --json`.split(" "));
     addCleanup(t, () => standby.stop());
     await standby.saw('"following"');
-    assert.equal((await run("contracts create --data -", { stdin: ndaContractJson })).exit, 0);
+    const created = await run("contracts create --data -", { stdin: ndaContractJson });
+    assert.equal(created.exit, 0, created.stderr);
     await leader.run.stop();
     await standby.saw('"ready"');
     const { results } = JSON.parse((await run("contracts list --json")).stdout);
