@@ -63,8 +63,12 @@ export async function finishSignIn(context: Context, shouldWait: boolean) {
       next: ["auth", "device-login", "--no-wait"],
     });
   }
+  const remainingMs = pending.interval * 1_000 - getTimeSincePoll(pending, context);
+  if (!shouldWait && remainingMs > 0) throw createTooEarlyError(remainingMs / 1_000);
   const removePending = () => rm(path, { force: true });
-  const result = await finishLogin(pending, context, shouldWait).catch(async (error: unknown) => {
+  const storePoll = (poll: PollState) =>
+    changePrivateFile<PendingSignIn>(context, path, checkPendingSignIn, () => ({ ...pending, ...poll }));
+  const result = await finishLogin(pending, context, shouldWait, storePoll).catch(async (error: unknown) => {
     // The pending sign-in is over. After any other rejection, another attempt can succeed.
     if (error instanceof CommandFailedError && finalErrors.includes(error.code)) await removePending();
     throw error;
@@ -76,11 +80,18 @@ export async function finishSignIn(context: Context, shouldWait: boolean) {
 /** Device authorization response (RFC 8628, 3.2). `device_code` is a secret of the device. */
 type DeviceChallenge = ReturnType<typeof parseChallenge>;
 
+/** What later polls must observe, also those of another command (RFC 8628, 3.5). */
+interface PollState {
+  /** Seconds between polls. */
+  readonly interval: number;
+  /** ISO 8601, wall-clock time. Absent before the first poll. */
+  readonly polled_at?: string;
+}
+
 /** Sign-in that was started without waiting. The file contains the device's secret, so only its owner can read it. */
-interface PendingSignIn {
+interface PendingSignIn extends PollState {
   readonly client_id: string;
   readonly device_code: string;
-  readonly interval: number;
   /** ISO 8601, wall-clock time. */
   readonly expires_at: string;
   readonly server: AuthServer;
@@ -171,16 +182,29 @@ function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignIn
   return () => lines.close();
 }
 
-async function finishLogin(pending: PendingSignIn, context: Context, shouldWait: boolean) {
+async function finishLogin(
+  pending: PendingSignIn,
+  context: Context,
+  shouldWait: boolean,
+  storePoll: (poll: PollState) => Promise<unknown> = async () => {},
+) {
   const { host, signal } = context;
   const { client_id, device_code, server } = pending;
   const client = await createOAuthClient(context);
-  const poll = () =>
-    postOAuth(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
+  const fields = { grant_type: deviceGrant, device_code, client_id };
+  let { interval } = pending;
+  const poll = async () => {
+    const response = await postOAuth(client, server.tokenUrl, server.encoding, fields, signal);
+    if (response.error === "slow_down")
+      interval = Math.max(interval + slowDownSeconds, toSeconds(response.fields.interval) ?? 0);
+    if (isPending(response)) await storePoll({ interval, polled_at: toIsoMillis(host.wall.now()) });
+    return { ...response, interval };
+  };
   const wait = () => pollForTokens(pending, poll, context);
   const response = shouldWait
     ? await withSpinner(context, "Waiting for approval", wait, { tellsTime: true })
     : await poll();
+  if (response.error === "slow_down") throw createTooEarlyError(response.interval);
   if (isPending(response)) return undefined;
   requireApproval(response);
   const now = host.wall.now();
@@ -199,12 +223,15 @@ async function finishLogin(pending: PendingSignIn, context: Context, shouldWait:
 const slowDownSeconds = 5;
 const maxBackoffSeconds = 60;
 
+/** Response to a poll, and the interval before the next one. */
+type PollResponse = OAuthResponse & Pick<PollState, "interval">;
+
 /** Polls until the user decides (RFC 8628, 3.4, 3.5), first after one interval, and never after the code's expiry. */
 async function pollForTokens(
   { interval, expires_at }: PendingSignIn,
-  poll: () => Promise<OAuthResponse>,
+  poll: () => Promise<PollResponse>,
   { host: { wall }, output, signal }: Context,
-): Promise<OAuthResponse> {
+): Promise<PollResponse> {
   // The machine's clock can be set during the wait.
   const deadline = wall.monotonicNow() + Date.parse(expires_at) - wall.now();
   let intervalSeconds = interval;
@@ -229,14 +256,25 @@ async function pollForTokens(
       continue;
     }
     failures = 0;
-    const { error, fields } = response as OAuthResponse;
-    if (error === "slow_down") {
-      intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(fields.interval) ?? 0);
+    const pollResponse = response as PollResponse;
+    intervalSeconds = pollResponse.interval;
+    if (pollResponse.error === "slow_down")
       void output.note(`The server requested a longer interval: polling every ${intervalSeconds} s`);
-    } else if (error !== "authorization_pending") return response as OAuthResponse;
+    else if (pollResponse.error !== "authorization_pending") return pollResponse;
     waitMs = intervalSeconds * 1_000;
   }
 }
+
+/** Infinite before the first poll, and after the machine's clock was set back. */
+function getTimeSincePoll({ polled_at }: PollState, { host }: Pick<Context, "host">): number {
+  const elapsedMs = host.wall.now() - Date.parse(polled_at ?? "");
+  return elapsedMs >= 0 ? elapsedMs : Number.POSITIVE_INFINITY;
+}
+
+const createTooEarlyError = (seconds: number): CommandFailedError =>
+  new CommandFailedError("pending", "slow_down", "It is too early to check the code again.", {
+    hint: `Check again in ${Math.ceil(seconds)} s.`,
+  });
 
 const isPending = ({ error }: OAuthResponse): boolean => error === "authorization_pending" || error === "slow_down";
 

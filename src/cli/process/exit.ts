@@ -170,7 +170,7 @@ export const explainInterruption = ({ completedSteps, hint, next }: PartialFailu
 /** Failures of polling for tokens by any status, because servers differ (RFC 8628, 3.5; DECISIONS.md, P1). */
 const pollFailures = lookupTable<{ readonly kind: FailureKind; readonly hint?: string }>({
   authorization_pending: { kind: "pending", hint: "The user code is not approved yet. Poll again after the interval." },
-  slow_down: { kind: "pending", hint: "The user code is not approved yet. Increase the interval by 5 s." },
+  slow_down: { kind: "pending", hint: "The request was too early. Increase the interval by 5 s." },
   access_denied: { kind: "forbidden" },
   expired_token: { kind: "forbidden" },
 });

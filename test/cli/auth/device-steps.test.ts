@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
 import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const begin = "auth device-login --client-id demo-cli --no-wait";
 
@@ -14,12 +16,12 @@ async function startDeviceEmulator(t: TestContext) {
   const svc = (argv: string) => emulator.svc(argv, { wall });
   const decide = (code: string, status: "AUTHORIZED" | "DENIED") =>
     emulator.emulator.control("POST", `device-grants/${code}`, { body: { status, cluster_id: "eu-1" } });
-  return { ...emulator, svc, decide };
+  return { ...emulator, svc, decide, wall };
 }
 
 describe("stepwise svc auth device-login", () => {
   it("exits with 8 until approval, then stores the tokens and removes the pending sign-in", async (t) => {
-    const { svc, decide, cwd, emulator } = await startDeviceEmulator(t);
+    const { svc, decide, cwd, wall } = await startDeviceEmulator(t);
     const started = await svc(`${begin} --json`);
     assert.equal(started.exit, 8);
     const { event, user_code, ...fields } = JSON.parse(started.stdout);
@@ -34,9 +36,12 @@ describe("stepwise svc auth device-login", () => {
     assert.deepEqual([early.exit, early.stdout], [8, ""]);
     assert.match(early.stderr, /^The code is not approved yet\. After the approval: svc auth device-login --finish\n$/);
     await decide(user_code, "AUTHORIZED");
-    // An immediate second poll receives slow_down, which is not a decision.
-    assert.equal((await svc("auth device-login --finish --no-wait")).exit, 8);
-    await emulator.clock.advance({ by: 60_000 });
+    const repeated = await svc("auth device-login --finish --no-wait");
+    assert.deepEqual(
+      [repeated.exit, repeated.stderr],
+      [8, "error: It is too early to check the code again.\n  Check again in 5 s.\n"],
+    );
+    await wall.sleep(5_000);
     const result = await svc("auth device-login --finish --no-wait --json");
     assert.deepEqual(
       [result.exit, JSON.parse(result.stdout).event, JSON.parse(result.stdout).client_id],
@@ -55,6 +60,40 @@ describe("stepwise svc auth device-login", () => {
     assert.equal(exit, 4);
     assert.match(stderr, /error: The code expired before it was approved\./);
     assert.deepEqual(await readdir(cwd), []);
+  });
+
+  it("signs in although the code is checked too often", async (t) => {
+    const { svc, decide, wall } = await startDeviceEmulator(t);
+    const { user_code } = JSON.parse((await svc(`${begin} --json`)).stdout);
+    const exits = [(await svc("auth device-login --finish --no-wait")).exit];
+    await decide(user_code, "AUTHORIZED");
+    for (let i = 0; i < 3; i++) {
+      await wall.sleep(2_000);
+      exits.push((await svc("auth device-login --finish --no-wait")).exit);
+    }
+    assert.deepEqual(exits, [8, 8, 8, 0]);
+  });
+
+  it("waits for the interval that the server requested in an earlier step", async (t) => {
+    const server = await startReceiver(t);
+    const challenge = {
+      device_code: "d",
+      user_code: "u",
+      verification_uri: "https://id.example.com/",
+      expires_in: 600,
+    };
+    const tokens = { access_token: "at", token_type: "Bearer" };
+    const responses = [challenge, { error: "slow_down" }, { error: "authorization_pending" }, tokens];
+    server.respond((_, response) => {
+      const body = responses.shift()!;
+      response.writeHead("error" in body ? 400 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    const wall = createMovedWallClock();
+    const env = { SVC_CONFIG_DIR: await createTestFolder(t), SVC_ROUTER_URL: server.url };
+    const svc = (argv: string) => runCli(argv.split(" "), { wall, env });
+    assert.equal((await svc(begin)).exit, 8);
+    assert.match((await svc("auth device-login --finish --no-wait")).stderr, /Check again in 10 s\./);
+    assert.deepEqual([(await svc("auth device-login --finish")).exit, wall.slept], [0, [10, 10]]);
   });
 
   it("ends when the sign-in is denied and removes the pending sign-in", async (t) => {

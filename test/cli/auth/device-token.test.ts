@@ -44,7 +44,7 @@ describe("single device token request", () => {
       { code, hint, retryable, exitCode },
       {
         code: "slow_down",
-        hint: "The user code is not approved yet. Increase the interval by 5 s.",
+        hint: "The request was too early. Increase the interval by 5 s.",
         retryable: false,
         exitCode: 8,
       },
