@@ -60,7 +60,7 @@ describe("svc config set", () => {
     await writeFile(join(folder, "secret.txt"), "very-secret\n");
     const results = [
       await svc("config set client_secret --secret-file secret.txt"),
-      await svc("config set cluster_keys.eu-1 --secret-file -", { stdin: "very-secret-key\r\n" }),
+      await svc("config set cluster_keys.eu.west --secret-file -", { stdin: "very-secret-key\r\n" }),
       await svc("config list --show-origin"),
       await svc("config list --json"),
       await svc("config profiles --json"),
@@ -68,7 +68,7 @@ describe("svc config set", () => {
     ];
     assert.deepEqual((await file()).profiles.default, {
       client_secret: "very-secret",
-      cluster_keys: { "eu-1": "very-secret-key" },
+      cluster_keys: { "eu.west": "very-secret-key" },
     });
     assert.equal(JSON.stringify(results).includes("very-secret"), false);
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe("svc config set", () => {
     );
   });
 
-  const rejectedArguments: [string, string, RegExp][] = [
+  const rejectedArguments: [string, string | string[], RegExp][] = [
     ["a secret on the command line", "config set client_secret hunter2", /client_secret is a secret/],
     ["no secret without a terminal", "config set client_secret", /--secret-file required when not running/],
     ["an empty secret", "config set client_secret --secret-file empty", /is empty, expected a secret/],
@@ -95,6 +95,7 @@ describe("svc config set", () => {
       /Setting "router_ulr" not found\.\n {2}Did you mean router_url\?/,
     ],
     ["a missing value", "config set client_id", /<value> is required/],
+    ["a blank value", ["config", "set", "client_id", ""], /<value> is required/],
     ["a name that is none", "config set client_id x --profile ../x", /Profile names must be letters/],
   ];
   for (const [label, argv, message] of rejectedArguments) {

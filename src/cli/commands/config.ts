@@ -146,7 +146,7 @@ async function readValue(
   const { host, globals, signal } = context;
   if (!isSecret) {
     if (file !== undefined) throw new UsageError(`--secret-file cannot be used with ${key}, which is not a secret`);
-    if (givenValue === undefined) throw new UsageError("<value> is required", { hint: "See svc config set --help." });
+    if (!givenValue?.trim()) throw new UsageError("<value> is required", { hint: "See svc config set --help." });
     return givenValue;
   }
   if (givenValue !== undefined) {

@@ -28,7 +28,7 @@ import {
   requireProfile,
 } from "./profile.ts";
 
-const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
+const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w.-]*)$/;
 
 /** Finds the setting of a key such as `router_url` or `cluster_keys.eu-1`. Throws UsageError for an unknown key. */
 export function findProfileSetting(key: string): ProfileSetting {
