@@ -95,7 +95,7 @@ export function* findIdentifiers(request: RequestContents): Generator<OwnerIdent
   if (headers["client-id"]) yield { table: "cluster_clients", key: headers["client-id"] };
   yield* find("cluster_clients", ["client_id"], ["client_ids"]);
   yield* find("cluster_emails", ["email_hash"], ["email_hash_list"]);
-  yield* find("cluster_emails", ["email", "login_hint", "userEmail"], [], hashEmail);
+  yield* find("cluster_emails", ["svc_user", "email", "login_hint", "userEmail"], [], hashEmail);
   yield* find("user_codes", ["user_code"], ["user_codes"], toUserCodeKey);
   yield* find("creator_tokens", ["creator_token"], ["creator_tokens"]);
   yield* find("counterparty_tokens", ["counterparty_token", "cp_token"], ["cp_tokens"]);

@@ -239,6 +239,15 @@ describe("sign-in session", () => {
     }
   });
 
+  it("gives way to svc_user, also at another cluster", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const { cookie } = await begin(emulator, ada);
+    for (const login_hint of [undefined, ada]) {
+      const response = await authorize(emulator, { svc_user: eli, login_hint }, { headers: { cookie } });
+      assert.match(getRedirectParameters(response).code ?? "", /^us-1_/);
+    }
+  });
+
   it("scopes its cookie to the proxy's path of the router", async (t) => {
     const emulator = await startTestEmulator(t, { publicUrl: "https://sandbox.example/twin" });
     const { attributes } = await begin(emulator, ada);
