@@ -1,5 +1,6 @@
 import { type ContractFilter, contractFilters } from "../../../src/api/contracts/contract-list.ts";
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
+import { parseIsoTime } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
 import { type FindingReporter, inView } from "../../http/handler.ts";
@@ -185,8 +186,12 @@ const findStatus = (text: string) => contractStatuses.find((each) => each.toLowe
 
 const dateFilters: readonly ContractFilter[] = ["created_at", "execution_date", "expiring_at", "last_updated_on"];
 
-const parseNumber = (field: ContractFilter, text: string): number =>
-  dateFilters.includes(field) ? Date.parse(text) : Number(text);
+/** Returns the integers that a text means. A time without a fraction is a whole second, as records show it. */
+function parseNumbers(field: ContractFilter, text: string): Range {
+  if (!dateFilters.includes(field)) return { from: Math.ceil(Number(text)), to: Math.floor(Number(text)) };
+  const from = parseIsoTime(text);
+  return { from, to: text.includes(".") ? from : from + 999 };
+}
 
 function parseFilter(
   field: ContractFilter,
@@ -201,8 +206,8 @@ function parseFilter(
   }
   const toRange = rangeBuilders[operator];
   if (!toRange || contractFilters[field] !== "order") return "Invalid filter operator";
-  const bound = parseNumber(field, texts[0]!);
-  if (Number.isNaN(bound)) return `Input should be a valid ${dateFilters.includes(field) ? "date" : "number"}`;
+  const bound = parseNumbers(field, texts[0]!);
+  if (Number.isNaN(bound.from)) return `Input should be a valid ${dateFilters.includes(field) ? "date" : "number"}`;
   return { ...everyNumber, ...toRange(bound) };
 }
 
@@ -220,9 +225,11 @@ function createRangeFilter(field: ContractFilter, { from, to }: Range, { id }: W
 
 function createEqualFilter(field: ContractFilter, equals: readonly string[], { id }: Workspace): Filter {
   const texts = new Set(equals.map((text) => text.toLowerCase()));
-  const numbers = new Set(equals.map((text) => parseNumber(field, text)));
+  const numbers = equals.map((text) => parseNumbers(field, text));
   const equalsAnyValue = (value: FilterValue) =>
-    typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase());
+    typeof value === "number"
+      ? numbers.some(({ from, to }) => from <= value && value <= to)
+      : texts.has(value.toLowerCase());
   const { by, toKey } = valueIndexes[field] ?? {};
   const keys = toKey && new Set(equals.map(toKey).filter((key) => key !== undefined));
   return {
@@ -234,12 +241,11 @@ function createEqualFilter(field: ContractFilter, equals: readonly string[], { i
 
 const everyNumber: Range = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
-/** IDs and times are integers. */
-const rangeBuilders = lookupTable<(bound: number) => Partial<Range>>({
-  $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
-  $gte: (bound) => ({ from: Math.ceil(bound) }),
-  $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
-  $lte: (bound) => ({ to: Math.floor(bound) }),
+const rangeBuilders = lookupTable<(bound: Range) => Partial<Range>>({
+  $gt: ({ to }) => ({ from: to + 1 }),
+  $gte: ({ from }) => ({ from }),
+  $lt: ({ from }) => ({ to: from - 1 }),
+  $lte: ({ to }) => ({ to }),
 });
 
 const rangeIndexes: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {

@@ -1,3 +1,4 @@
+import { parseIsoTime } from "../../../src/base/clock.ts";
 import { toComputable } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
 import type { IntakeQuestion } from "../../domain/workspaces.ts";
@@ -68,7 +69,9 @@ function describeMismatch({ type, options }: IntakeQuestion, answer: unknown): s
     case "float":
       return typeof answer === "number" || isCurrency(answer) ? undefined : "Input should be a valid number";
     case "date":
-      return isDate(answer) ? undefined : "Input should be a valid date";
+      return typeof answer === "string" && !Number.isNaN(parseIsoTime(answer))
+        ? undefined
+        : "Input should be a valid date";
     case "enum":
       return isAllowedChoice(answer) ? undefined : describeChoices();
     case "array of strings":
@@ -91,12 +94,3 @@ const isCurrency = (value: unknown): boolean =>
 /** `{"days": 180, "type": "MONTHS", "value": 6}` */
 const isDuration = (value: unknown): boolean =>
   isObject(value) && typeof value.days === "number" && ["DAYS", "MONTHS", "YEARS"].includes(String(value.type));
-
-/** `2031-05-07`, or a date and time in ISO 8601, on a valid calendar day. */
-function isDate(value: unknown): boolean {
-  const day =
-    typeof value === "string" ? /^(\d{4}-\d{2}-\d{2})(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.exec(value)?.[1] : undefined;
-  if (day === undefined) return false;
-  const ms = Date.parse(`${day}T00:00:00Z`);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day) && !Number.isNaN(Date.parse(String(value)));
-}

@@ -165,6 +165,36 @@ describe("contract list", () => {
     assert.deepEqual(await listIdsByQuery(emulator.api, Object.keys(early)), early);
   });
 
+  // T-1 is of 03:04:05, T-2 of a quarter of a second later, T-3 of the next second.
+  const exactTimes: Readonly<Record<string, string>> = {
+    "?filter__created_at=2031-01-02T03:04:05Z": "T-2 T-1",
+    "?filter__created_at=2031-01-02T04:04:05%2B01:00": "T-2 T-1",
+    "?filter__created_at=2031-01-02T03:04:05.250Z": "T-2",
+    "?filter__created_at[$in]=2031-01-02T03:04:06Z,2031-01-02T03:04:07Z": "T-3",
+    "?filter__created_at[$ne]=2031-01-02T03:04:05Z": "T-3",
+    "?filter__created_at[$lte]=2031-01-02T03:04:05Z": "T-2 T-1",
+    "?filter__created_at[$gt]=2031-01-02T03:04:05Z": "T-3",
+    "?filter__created_at[$gte]=2031-01-02T03:04:05.100Z": "T-3 T-2",
+    "?filter__created_at[$gte]=2031-01-02T03:04:06": "T-3",
+    "?filter__created_at[$gte]=2031-01-02 03:04:06.000000": "T-3",
+    "?filter__created_at[$lt]=2031-01-02T03:04": "",
+  };
+  it("finds contracts by the time that it shows, in every time zone of the machine", async (t) => {
+    const zone = process.env.TZ;
+    process.env.TZ = "America/New_York";
+    t.after(() => {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    });
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    for (const to of ["2031-01-02T03:04:05.250Z", "2031-01-02T03:04:06Z"]) {
+      await emulator.control("POST", "clock/advance", { body: { to } });
+      await createDraftContract(emulator.api);
+    }
+    assert.deepEqual(await listIdsByQuery(emulator.api, Object.keys(exactTimes)), exactTimes);
+  });
+
   it("rejects unknown fields, operators and values", async (t) => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
@@ -175,6 +205,8 @@ describe("contract list", () => {
       ["?filter__contract_id[$like]=1", { "filter__contract_id[$like]": ["Invalid filter operator"] }],
       ["?filter__contract_id[$gt]=x", { "filter__contract_id[$gt]": ["Input should be a valid number"] }],
       ["?filter__created_at[$gt]=soon", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
+      ["?filter__created_at[$gt]=week 1", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
+      ["?filter__created_at[$gt]=2031-02-30", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
       ["?limit=101", { limit: ["Input should be less than or equal to 100"] }],
       ["?page=0", { page: ["Input should be greater than or equal to 1"] }],
     ];
