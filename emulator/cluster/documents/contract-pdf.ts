@@ -28,13 +28,11 @@ export async function getLatestDocument(
   return versions.at(-1) ?? (sheet && (await generatePdf(sheet, finding)));
 }
 
-/** Maximum length of a file name. The name is in a header, which is limited to a few thousand characters. */
-const maxNameLength = 200;
-
 /** The PDF is not stored, because it can be generated again. Missing glyphs are reported as a finding. */
 export async function generatePdf(sheet: PdfSheet, finding: FindingReporter): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
-  const file_name = `${sheet.title.slice(0, maxNameLength).replace(/[^\w .-]+/g, "_")}.pdf`;
+  // A title is not a path.
+  const file_name = sanitizeFilename(`${sheet.title.replace(/[/\\]/g, "_")}.pdf`, undefined);
   const { bytes, missingCharacters } = await renderPdf(sheet);
   if (missingCharacters.length > 0) {
     const glyphs = missingCharacters.join(" ");

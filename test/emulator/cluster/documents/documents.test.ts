@@ -50,11 +50,23 @@ describe("contract download", () => {
     assert.deepEqual((await download(emulator, contract.id)).bytes, bytes);
   });
 
+  it("offers a generated PDF by the name of its contract, in any script", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const { id } = await createDraftContract(emulator.api, { contract_name: "Müller/Łódź: NDA" });
+    const { body } = await emulator.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
+    assert.equal((body as { file_name: string }).file_name, "Müller_Łódź_ NDA.pdf");
+    const { headers } = await download(emulator, id);
+    assert.equal(
+      headers.get("content-disposition"),
+      "attachment; filename=\"M?ller_??d?_ NDA.pdf\"; filename*=UTF-8''M%C3%BCller_%C5%81%C3%B3d%C5%BA_%20NDA.pdf",
+    );
+  });
+
   it("generates a PDF for a contract whose name is invalid in a header", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api, { contract_name: "NDA ".repeat(500_000) });
     const { headers, bytes } = await download(emulator, contract.id);
-    assert.equal(headers.get("content-disposition"), `attachment; filename="${"NDA ".repeat(50)}.pdf"`);
+    assert.equal(headers.get("content-disposition"), `attachment; filename="${"NDA ".repeat(62)}NDA.pdf"`);
     assert.equal(await findPdfProblem(bytes, pdfs), undefined);
   });
 
