@@ -37,6 +37,14 @@ steps:
     assert.match(stdout, /exit 1: 1 {2}1 {2}http:\/\/127\.0\.0\.1:9\/h {2}The receiver refused the connection\. /);
   });
 
+  it("says that a command line needs --json if its result is read", async (t) => {
+    for (const use of ["save: { first: results.0.id }", "expect: { json: { total_results: 0 } }"]) {
+      const { exit, stdout } = await runStory(t, `steps: [{ svc: contracts list, ${use} }]`);
+      assert.equal(exit, 1);
+      assert.match(stdout, /^ {14}the output is not JSON: add --json to the command line {2}\(story\.yaml:1:11\)$/m);
+    }
+  });
+
   it("merges anchored maps with <<", async (t) => {
     const { exit, stdout } = await runStory(
       t,

@@ -154,6 +154,9 @@ export async function runScenario(
       expect === null || (expect !== undefined && ["status", "failure", "exit"].some((name) => name in expect));
     if (error !== undefined && !(isFailureExpected && (status ?? exit) !== undefined))
       return [createMismatch(error, path, getStepKind(step))];
+    const isRead = ("save" in step && step.save !== undefined) || (expect != null && "json" in expect);
+    if (exit === 0 && isRead && observation.value === undefined)
+      return [createMismatch("the output is not JSON: add --json to the command line", path, getStepKind(step))];
     const expectPath = [...path, "expect"] as (string | number)[];
     // The steps of a loop have several results.
     const isUpdated = update && !number.includes(".");
