@@ -87,7 +87,7 @@ export const resendEmail = defineOperation({
   path: "/api/v2.1/public/contracts/{composite_id}/signatories/resend_email/",
   request: { params: compositeParams, body: json(z.object({ email_id: email.describe("Address of the signatory") })) },
   responses: { 200: empty() },
-  failures: ["not-found", "forbidden-move", "not-a-signatory", "already-signed"],
+  failures: ["not-found", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
   emits: ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", ...emailDeliveryActivities.signing],
   cli: { command: "contracts resend-email" },
   examples: [{ title: "Remind a signatory", params: { composite_id: "T-1" }, body: { email_id: "jo@acme.example" } }],

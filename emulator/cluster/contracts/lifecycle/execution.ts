@@ -41,7 +41,7 @@ export async function recordSignature(
   fail: Fail<SignatureRejectionCode | RejectionCode<"sign" | "all-signed">>,
 ): Promise<Contract> {
   const at = context.clock.now();
-  const signatory = findActor(contract, "sign", act.email, fail);
+  const signatory = findActor(contract, triggers.sign, act.email, fail);
   const action = { is_success: true, notes: act.note ?? null, at };
   const patch = (row: Contract) => ({
     ...row,
@@ -61,7 +61,7 @@ export async function recordDecline(
   act: SignatureAction,
   fail: Fail<SignatureRejectionCode | RejectionCode<"decline">>,
 ): Promise<Contract> {
-  const signatory = findActor(contract, "decline", act.email, fail);
+  const signatory = findActor(contract, triggers.decline, act.email, fail);
   const action = { is_success: false, notes: act.note ?? null, at: context.clock.now() };
   const declined = { ...contract, signatories: replaceSignatory(contract.signatories, { ...signatory, action }) };
   return transitionContract(tx, context, declined, "decline", { performer: toPerson(signatory) }, fail);
@@ -70,11 +70,11 @@ export async function recordDecline(
 /** The order of participants matters only in SIGN. In any other status, the status is the reason for the rejection. */
 function findActor(
   contract: Contract,
-  trigger: "sign" | "decline",
+  words: string,
   email: string | undefined,
   fail: Fail<SignatureRejectionCode>,
 ): ContractSignatory {
-  const rejectMove = () => fail("forbidden-move", { status: contract.status, words: triggers[trigger] });
+  const rejectMove = () => fail("forbidden-move", { status: contract.status, words });
   if (contract.status !== "SIGN") return rejectMove();
   if (email === undefined) {
     return findNextSignatories(contract.signatories)[0] ?? rejectMove();
@@ -149,14 +149,7 @@ export const executionHandlers = {
 
   "execution.resend-email": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
     const row = await requireContract(tx, caller, params.composite_id, fail);
-    if (row.status !== "SIGN") {
-      return fail("forbidden-move", { status: row.status, words: "sent for signature again" });
-    }
-    const address = toAddressKey(body.email_id);
-    const signatories = row.signatories.filter(({ email }) => toAddressKey(email) === address);
-    const signatory = signatories.find((each) => each.action === null);
-    if (!signatory) return fail(signatories.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
-
+    const signatory = findActor(row, "sent for signature again", body.email_id, fail);
     const at = clock.now();
     const updatedSignatories = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
     tx.put(contracts, { ...row, signatories: updatedSignatories, updated_at: at });

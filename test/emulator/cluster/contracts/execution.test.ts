@@ -193,6 +193,31 @@ describe("resending the signing e-mail", () => {
     assert.equal(item?.recipient.last_sent_for_signature_at, "2031-01-02T04:04:05Z");
   });
 
+  it("rejects a signatory who has not been asked yet, and asks them in their turn", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const { id } = await createSentContract(emulator.api, {
+      signatories: ["jo", "kim"].map((name, i) => ({
+        name,
+        email: `${name}@acme.example`,
+        is_counterparty_signatory: true,
+        counterparty_name: "Acme Inc.",
+        sign_order: i + 1,
+      })),
+    });
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"]);
+    const body = { email_id: "kim@acme.example" };
+    await assertRejected(
+      emulator,
+      () => emulator.api("POST", `/api/v2.1/public/contracts/${id}/signatories/resend_email/`, { body }),
+      createDomainError("SVC_ASSUMED_109", "jo@acme.example signs before kim@acme.example."),
+    );
+    await emulator.control("POST", `contracts/${id}/sign`, { body: { email: "jo@acme.example" } });
+    assert.deepEqual(
+      (await readPayloads()).map(({ activity_data }) => activity_data.signatory),
+      [{ name: "kim", email: "kim@acme.example" }],
+    );
+  });
+
   it("rejects unknown recipients, those who signed, and other statuses", async (t) => {
     const emulator = await startTestEmulator(t);
     const resend = (id: string, email_id: string) => () =>
@@ -214,13 +239,19 @@ describe("resending the signing e-mail", () => {
     await assertRejected(
       emulator,
       resend(contract.id, "eve@evil.example"),
-      createDomainError("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
+      createDomainError(
+        "SVC_ASSUMED_107",
+        "eve@evil.example is not a signatory of this contract. It is the turn of jo@acme.example and kim@acme.example.",
+      ),
     );
     await emulator.control("POST", `contracts/${contract.id}/sign`, { body: { email: "jo@acme.example" } });
     await assertRejected(
       emulator,
       resend(contract.id, "jo@acme.example"),
-      createDomainError("SVC_ASSUMED_108", "jo@acme.example has already signed this contract."),
+      createDomainError(
+        "SVC_ASSUMED_108",
+        "jo@acme.example has already signed this contract. It is the turn of kim@acme.example.",
+      ),
     );
   });
 });
