@@ -108,7 +108,7 @@ async function toApprovalRecord(
       approval_type: "AD_HOC",
       ...(approval.approver_user_id !== null && { org_user: await toPersonRecord(view, approval.approver_user_id) }),
       sent_for_approval: isSent,
-      ...(isSent && { last_sent_at: toIsoSeconds(approval.created_at) }),
+      ...(isSent && { last_sent_at: toIsoSeconds(findSentTime(approval, contract)) }),
       notes: approval.notes,
       created_by_org_user: await toPersonRecord(view, approval.created_by),
       status: approval.status,
@@ -121,6 +121,13 @@ async function toApprovalRecord(
     })),
   };
 }
+
+/** An approval is sent when it is created, or when the last one of an earlier order is completed. */
+const findSentTime = ({ created_at, order }: ContractApproval, { approvals }: Contract): number =>
+  approvals
+    .filter((each) => order !== null && each.order !== null && each.order < order)
+    .flatMap(({ actions }) => actions)
+    .reduce((latest, { at }) => Math.max(latest, at), created_at);
 
 async function toPersonRecord(view: View, userId: number) {
   const { id, name, email } = await toOrgUser(view, userId);

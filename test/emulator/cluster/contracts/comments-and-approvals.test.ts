@@ -227,10 +227,11 @@ describe("approvals API", () => {
         { id: 2, contract_id, ...legal, is_sent: false },
       ],
     });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.equal((await emulator.control("POST", `contracts/${id}/approve`, { body: { note: "fine" } })).status, 200);
 
     const common = { contract_id, approval_type: "AD_HOC", created_by_org_user: ada };
-    const last_sent_at = "2031-01-02T03:04:05Z";
+    const approvedAt = "2031-01-02T04:04:05Z";
     assert.deepEqual(pickStatusAndBody(await emulator.api("GET", approvals(id))), {
       status: 200,
       body: {
@@ -242,11 +243,11 @@ describe("approvals API", () => {
               approval_name: "Finance",
               org_user: ben,
               sent_for_approval: true,
-              last_sent_at,
+              last_sent_at: "2031-01-02T03:04:05Z",
               notes: "Over 10k",
               status: "APPROVED",
             },
-            approval_actions: [{ status: "APPROVED", notes: "fine", created: last_sent_at, latest: true }],
+            approval_actions: [{ status: "APPROVED", notes: "fine", created: approvedAt, latest: true }],
           },
           {
             approval: {
@@ -254,7 +255,7 @@ describe("approvals API", () => {
               ...common,
               approval_name: "Legal",
               sent_for_approval: true,
-              last_sent_at,
+              last_sent_at: approvedAt,
               notes: "",
               status: "PENDING",
             },
