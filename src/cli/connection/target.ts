@@ -50,22 +50,22 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
     await printOnce(output, "note", note, profileNote);
     await reportUnusedVariables(settings.unused, output);
   }
-  const isUnnamed = settings.isCurrentProfile || settings.chosenBy === undefined;
-  const state = isUnnamed ? findNearestState(host.cwd) : undefined;
-  if (settings.isCurrentProfile && state !== undefined) {
-    const emulator = `the emulator with the state ${relative(host.cwd, state)}`;
-    const url = settings.router?.value ?? settings.contracts?.value;
-    await printOnce(output, "warn", `warning: Using ${settings.chosenBy} (${url}), because ${emulator} is not running`);
-  }
-  if (settings.chosenBy === undefined) {
+  const url = settings.router?.value ?? settings.contracts?.value;
+  const state = settings.isCurrentProfile || url === undefined ? findNearestState(host.cwd) : undefined;
+  if (settings.chosenBy === undefined || url === undefined) {
+    const emulator = readEnvironmentEmulator(host) ?? (await readProfileEmulator({ globals, host }));
     throw new UsageError("No service address is configured.", {
       hint:
         `To start ${state === undefined ? "an emulator" : `the emulator of ${relative(host.cwd, state)}`}, run ${formatCommandLine(createStartCommand())}. ` +
-        (readEnvironmentEmulator(host)
-          ? 'SVC_EMULATOR_URL is only the address of its control plane: for all variables, run eval "$(svc emulator env)". '
+        (emulator
+          ? `The address in ${emulator.url.origin} is only that of its control plane: for all variables, run eval "$(svc emulator env)". `
           : "") +
         "Or use --base-url URL, set SVC_BASE_URL, or choose a --profile.",
     });
+  }
+  if (settings.isCurrentProfile && state !== undefined) {
+    const emulator = `the emulator with the state ${relative(host.cwd, state)}`;
+    await printOnce(output, "warn", `warning: Using ${settings.chosenBy} (${url}), because ${emulator} is not running`);
   }
   return {
     baseUrls: {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
@@ -116,7 +116,7 @@ async function startSharedEmulator(t: TestContext) {
   const env = { SVC_CONFIG_DIR: cwd };
   const svc = (line: string, more: Record<string, string> = {}) => runCli(line, { cwd, env: { ...env, ...more } });
   await writeFile(join(cwd, "token.txt"), `${token}\n`, { mode: 0o600 });
-  return { emulator, token, svc };
+  return { emulator, cwd, token, svc };
 }
 
 describe("profile with a shared emulator", () => {
@@ -199,6 +199,25 @@ describe("profile with a shared emulator", () => {
       [1, "Faults are not checked: a token that is bound to a workspace cannot list them.\n"],
     );
     assert.match(stdout, /\nLast attempt: connection refused\.\n/);
+  });
+
+  it("tells how to reach the services if the profile names only the control plane", async (t) => {
+    const { emulator, cwd, svc } = await startSharedEmulator(t);
+    await svc(`config set emulator_url ${emulator.controlUrl}`);
+    await mkdir(join(cwd, ".svc"));
+    await writeFile(join(cwd, ".svc/emulator.json"), "{}");
+    const { exit, stdout, stderr } = await svc("contracts list");
+    assert.deepEqual(
+      [exit, stdout, stderr],
+      [
+        2,
+        "",
+        "error: No service address is configured.\n" +
+          "  To start the emulator of .svc/emulator.json, run svc emulator start --detach. The address in profile default in " +
+          `${join(cwd, "profiles.json")} is only that of its control plane: for all variables, run ` +
+          'eval "$(svc emulator env)". Or use --base-url URL, set SVC_BASE_URL, or choose a --profile.\n',
+      ],
+    );
   });
 
   it("provides no variables to a token that cannot read the secrets", async (t) => {
