@@ -252,6 +252,8 @@ describe("svc webhooks certify", () => {
     const last = ["webhooks", "certify", "--last", "--json"];
     assert.equal((await runCli(last, { cwd, env })).exit, 2);
     await certify(["--only", "genuine"]);
+    // Without a key, it does not run.
+    assert.equal((await runCli(["webhooks", "certify", "--to", "localhost:9"], { cwd, env })).exit, 2);
     const secondResult = await runCli([...last, "--language", "go"], { cwd, env });
     const { url: same, language, checks } = reportOf(secondResult);
     assert.deepEqual([secondResult.exit, same, language, checks.map(({ id }) => id)], [0, url, "go", ["genuine"]]);

@@ -148,10 +148,15 @@ async function createPlan(flags: CertifyFlags, context: Context) {
 }
 
 /** Resolves the key of the receiver. Returns undefined if the emulator provides one. */
-async function resolveGivenKey(flags: CertifyFlags, { host }: Context): Promise<string | undefined> {
+async function resolveGivenKey(flags: CertifyFlags, { host, globals }: Context): Promise<string | undefined> {
   const file = flags["hmac-key-file"];
   if (file !== undefined) return readKeyFile(host, file, "--hmac-key-file");
-  return flags.command === undefined ? findKeyVariable(host) : undefined;
+  if (flags.command !== undefined) return undefined;
+  const key = findKeyVariable(host);
+  if (key !== undefined || canPrompt(host, globals)) return key;
+  throw new UsageError("--command or --hmac-key-file is required when not running interactively", {
+    hint: "The key can also be set in SVC_WEBHOOK_HMAC_KEY.",
+  });
 }
 
 async function certify(plan: CertifyPlan, context: Context) {
@@ -215,7 +220,7 @@ async function openReceiver(
   env: Record<string, string> & { readonly SVC_WEBHOOK_HMAC_KEY: string },
   context: Context,
 ): Promise<ReceiverProcess | undefined> {
-  const { host, globals, output, signal, onEnd } = context;
+  const { host, output, signal, onEnd } = context;
   if (command !== undefined) {
     const receiver = createReceiverProcess({ command, url, env, readyTimeoutMs }, context);
     onEnd(() => receiver.stop());
@@ -223,11 +228,6 @@ async function openReceiver(
     return receiver;
   }
   if (key === undefined) {
-    if (!canPrompt(host, globals)) {
-      throw new UsageError("--command or --hmac-key-file is required when not running interactively", {
-        hint: "The key can also be set in SVC_WEBHOOK_HMAC_KEY.",
-      });
-    }
     // The key is also printed with --quiet, because the receiver cannot start without it.
     await output.warn("Start the receiver with this key:");
     await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${env.SVC_WEBHOOK_HMAC_KEY}`);
