@@ -152,6 +152,8 @@ describe("svc webhooks certify --command", () => {
         ],
       ],
     );
+    const thrown = await svc(`exec ${node} missing.mjs`);
+    assert.match(thrown.stderr, /\n {2}It printed: .*Error: Cannot find module '\S+missing\.mjs'/);
     const silent = await svc("exec sleep 1000", "--ready-timeout", "100ms");
     assert.match(silent.stderr, /^error: The receiver of --command does not listen at \S+ after 0.1 s\./);
   });

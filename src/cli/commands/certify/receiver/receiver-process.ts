@@ -115,7 +115,12 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
 }
 
 function createNotStartedError(failure: string, receiverOutput: string): CommandFailedError {
-  const lines = receiverOutput.trim().split("\n").slice(-8).join(" | ");
+  // The message of a Node.js or Java error precedes its stack.
+  const lines = receiverOutput
+    .split("\n")
+    .filter((line) => !/^\s*(?:at |$)/.test(line))
+    .slice(-8)
+    .join(" | ");
   return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${failure}.`, {
     hint: lines === "" ? "It must listen at the address of --to. PORT holds the port." : `It printed: ${lines}`,
   });
