@@ -42,8 +42,10 @@ export async function checkOutputFile(host: Host, path: string, flag: string, pr
   if (stats?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
   await access(stats ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
     (cause: NodeJS.ErrnoException) => {
-      const reason = isFsError(cause) ? formatFsError(cause) : cause.code;
-      throw new UsageError(`${flag}: cannot write ${path}: ${reason}`, { cause });
+      const subject = stats ? path : `to the folder ${dirname(path)}`;
+      if (!isFsError(cause)) throw new UsageError(`${flag}: cannot write ${subject}: ${cause.code}`, { cause });
+      const hint = getRemedy(cause);
+      throw new UsageError(`${flag}: cannot write ${subject}: ${formatFsError(cause)}`, { hint, cause });
     },
   );
   if (stats?.isFile()) await rejectDataLoss(host, path, flag, protectedFiles);

@@ -131,7 +131,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     const client = ["sh", "-c", "touch was-run"];
     for (const [path, message] of [
       ["folder", /--report: folder is a folder, not a file/],
-      ["none/report.xml", /--report: cannot write none\/report.xml/],
+      ["none/report.xml", /--report: cannot write to the folder none: it does not exist/],
       ["notes.txt", /--report: notes.txt exists and was not written by this option/],
     ] as const) {
       const { exit, stdout, stderr } = await runCli(["auth", "certify", "--report", path, "--", ...client], { cwd });

@@ -78,13 +78,13 @@ describe("output files of a bulk job", () => {
     );
   });
 
-  it("omits unhelpful hints if an input file is missing", async (t) => {
+  it("names the missing folder of an output file", async (t) => {
     const { svc } = await createBulkFixture(t, ["a"]);
     for (const flag of outputs) {
       assert.deepEqual(await svc(`${run} ${flag} none/out`), {
         exit: 2,
         stdout: "",
-        stderr: `error: ${flag}: cannot write none/out: it does not exist (ENOENT)\n  See svc router map-clients --help.\n`,
+        stderr: `error: ${flag}: cannot write to the folder none: it does not exist (ENOENT)\n  Create it, or choose another location.\n`,
       });
     }
   });

@@ -212,7 +212,11 @@ describe("output file of a command line", () => {
     ["is a folder", "folder", /is a folder, not a file/],
     ["has no name", "", /must not be empty/],
     ["is standard output", "-", /must be a file, got "-"/],
-    ["is in a missing folder", "none/file.json", /cannot write .*it does not exist/],
+    [
+      "is in a missing folder",
+      "none/file.json",
+      /cannot write .*it does not exist.*\n {2}Create it, or choose another location\./,
+    ],
     ["is below a file", "rows.txt/file.json", /cannot write .*a part of its path is not a folder/],
   ];
   for (const [label, file, message] of cases) {

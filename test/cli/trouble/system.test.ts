@@ -152,7 +152,7 @@ describe("system error message with a hint", () => {
     const output = run(createUnprivilegedCommand(), ["files", "download", "x", "--output", "wall/x.pdf"], folder);
     assert.deepEqual(
       [output.exit, output.stderr.split("\n")[0]],
-      [2, "error: --output: cannot write wall/x.pdf: permission is denied (EACCES)"],
+      [2, "error: --output: cannot write to the folder wall: permission is denied (EACCES)"],
     );
     const save = run(
       createUnprivilegedCommand(),
