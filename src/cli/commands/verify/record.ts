@@ -112,12 +112,12 @@ const verifyRecord = defineCommand({
   flags: [
     createTextFlag("out", "FOLDER", "Folder of the corpus"),
     createSwitch("allow-writes", "Also create objects, and remove them afterwards"),
-    createSwitch("plan", "Print the requests, and exit"),
+    createSwitch("plan", "Print the steps, and exit"),
     { flag: "rate", type: "number", placeholder: "N", description: "Maximum requests per second", default: 5 },
   ],
   examples: [
     ["Record reads only", "verify record --profile staging --out corpus"],
-    ["List the requests of a journey", "verify record --profile staging --out corpus --allow-writes --plan"],
+    ["List the steps of a journey", "verify record --profile staging --out corpus --allow-writes --plan"],
   ],
   async run({ flags }, context) {
     const { output, signal } = context;
