@@ -1,5 +1,5 @@
 import type { Operation } from "../../src/api/operation.ts";
-import { uploadHeaders } from "../../src/api/storage.ts";
+import { uploadHeaders } from "../../src/api/storage/objects.ts";
 import { memoize } from "../../src/base/object.ts";
 import { hasBody } from "./bodies/request-body-reader.ts";
 import { formatOperation } from "./dialects/dialects.ts";

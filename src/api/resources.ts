@@ -1,14 +1,14 @@
 /**
- * Loaders of the modules that declare the operations of each resource. A command loads one module, and the registry
- * loads all. The first part of a key is the service.
+ * Loaders of the modules that declare the operations of each resource, by their paths. A command loads one module, and
+ * the registry loads all. The first part of a path is the service.
  */
 export const resources = {
-  "router/chat-a": () => import("./router/chat.ts"),
+  "router/chat": () => import("./router/chat.ts"),
   "router/mapping-tables": () => import("./router/mapping-tables.ts"),
   "router/clusters": () => import("./router/clusters.ts"),
   "router/trial": () => import("./router/trial.ts"),
   "router/mailer": () => import("./router/mailer.ts"),
-  "router/crm-a": () => import("./router/crm.ts"),
+  "router/crm": () => import("./router/crm.ts"),
   "router/device-grant": () => import("./router/device-grant.ts"),
   "router/billing": () => import("./router/billing.ts"),
   "router/proxied": () => import("./router/proxied.ts"),
@@ -26,10 +26,10 @@ export const resources = {
   "contracts/counterparties": () => import("./contracts/counterparties.ts"),
   "contracts/counterparty-contacts": () => import("./contracts/counterparty-contacts.ts"),
   "contracts/templates": () => import("./contracts/templates.ts"),
-  "contracts/users": () => import("./contracts/workspace.ts"),
+  "contracts/workspace": () => import("./contracts/workspace.ts"),
   "contracts/key-pointers": () => import("./contracts/key-pointers.ts"),
   "contracts/approvals": () => import("./contracts/approvals.ts"),
-  "storage/objects": () => import("./storage.ts"),
+  "storage/objects": () => import("./storage/objects.ts"),
   "emulator/lifecycle": () => import("./emulator/lifecycle.ts"),
   "emulator/clock": () => import("./emulator/clock.ts"),
   "emulator/webhooks": () => import("./emulator/webhooks.ts"),
@@ -50,7 +50,7 @@ export const resources = {
   "emulator/invitations": () => import("./emulator/invitations.ts"),
   "emulator/user-tasks": () => import("./emulator/user-tasks.ts"),
   "emulator/traces": () => import("./emulator/traces.ts"),
-  "emulator/sessions": () => import("./emulator/console.ts"),
+  "emulator/console": () => import("./emulator/console.ts"),
   "emulator/tokens": () => import("./emulator/tokens.ts"),
 } as const;
 

@@ -44,7 +44,10 @@ describe("operation registry", () => {
       ({ path, text }) => path.startsWith("src/api/") && /= defineOperation\(/.test(text),
     );
     const list = sources.find(({ path }) => path === "src/api/all-resources.ts")!.text;
-    const missing = declaring.filter(({ path }) => !list.includes(path.replace("src/api", ".")));
+    const missing = declaring.filter(({ path }) => {
+      const name = path.slice("src/api/".length, -".ts".length);
+      return !list.includes(`"${name}" from "./${name}.ts"`);
+    });
     assert.deepEqual(
       missing.map(({ path }) => `${path} is missing in src/api/all-resources.ts`),
       [],

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import type { CallableOperation } from "../../src/api/operation.ts";
 import { checkHealth } from "../../src/api/router/proxied.ts";
-import { getObject } from "../../src/api/storage.ts";
+import { getObject } from "../../src/api/storage/objects.ts";
 import { CheckedCall } from "../../src/client/checked-call.ts";
 import { createClient } from "../../src/client/client.ts";
 import { InvalidResponseError, ResponseTooLargeError, ServiceError } from "../../src/client/errors.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { putObject } from "../../../src/api/storage.ts";
+import { putObject } from "../../../src/api/storage/objects.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
 import { hasUrlSignature, type SignedUrl, signUrl, verifySignedUrl } from "../../../src/schemes/signed-url.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Fail } from "../../../src/api/failures.ts";
-import { checksumAlgorithms } from "../../../src/api/storage.ts";
+import { checksumAlgorithms } from "../../../src/api/storage/objects.ts";
 import { decodeBase64 } from "../../../src/base/hmac.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 

@@ -20,7 +20,7 @@ const filesDownload = defineCommand({
     // An intake without files needs no schemas.
     const [{ showFile }, { getObject }] = await Promise.all([
       import("../../api/contracts/files.ts"),
-      import("../../api/storage.ts"),
+      import("../../api/storage/objects.ts"),
     ]);
     const client = await context.client("contracts");
     const { signed_url: url } = await client.call(showFile, { params: { file_id: input.positionals.file_id } });

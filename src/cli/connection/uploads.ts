@@ -116,7 +116,7 @@ export async function uploadFiles(context: Context, files: readonly UploadCandid
 async function* uploadEach(context: Context, files: readonly UploadCandidate[]): AsyncGenerator<UploadedFile> {
   const [{ initializeUploads }, { putObject }] = await Promise.all([
     import("../../api/contracts/files.ts"),
-    import("../../api/storage.ts"),
+    import("../../api/storage/objects.ts"),
   ]);
   const client = await context.client("contracts");
   const initialize = async (part: readonly UploadCandidate[]) => {

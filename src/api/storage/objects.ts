@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { bytes, defineOperation, empty, stream } from "./operation.ts";
-import { storage } from "./services.ts";
+import { bytes, defineOperation, empty, stream } from "../operation.ts";
+import { storage } from "../services.ts";
 
 /** DECISIONS.md, C24 */
 const maxBytes = 5 * 1024 ** 3;
