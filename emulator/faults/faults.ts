@@ -33,10 +33,10 @@ export class Faults {
   #faults: ScriptedFault[] = [];
   #lastId = 0;
   /**
-   * Scheduled attempts that a fault has postponed, as `<delivery>/<turn>`. When they are due again, they are sent
+   * Scheduled attempts that a fault has postponed, as `<delivery>/<number>`. When they are due again, they are sent
    * regardless of faults.
    */
-  readonly postponedEntries = new Set<string>();
+  readonly postponedAttempts = new Set<string>();
   readonly #changes = new Emitter();
   /** Calls the function when faults or their counts change. Returns a function that removes the listener. */
   readonly watch = this.#changes.watch;
@@ -51,7 +51,7 @@ export class Faults {
 
   /** True if no fault and no postponed attempt exists, which is the common case. */
   get isIdle(): boolean {
-    return this.#faults.length === 0 && this.postponedEntries.size === 0;
+    return this.#faults.length === 0 && this.postponedAttempts.size === 0;
   }
 
   list(): readonly Readonly<ScriptedFault>[] {
@@ -69,21 +69,21 @@ export class Faults {
   clear(): void {
     this.#faults = [];
     this.#lastId = 0;
-    this.postponedEntries.clear();
+    this.postponedAttempts.clear();
     this.#changes.emit();
   }
 
   /** Returns the current state, including counts, which `replaceState` restores. */
   toStored(): StoredFaults {
     const faults = this.#faults.map(({ id, rule, matched, hit }) => ({ id, rule, matched, hit }));
-    return { faults, last_id: this.#lastId, put_off: [...this.postponedEntries] };
+    return { faults, last_id: this.#lastId, put_off: [...this.postponedAttempts] };
   }
 
   replaceState({ faults, last_id, put_off }: StoredFaults): void {
     this.clear();
     this.#faults = faults.map((fault) => ({ ...fault, cause: undefined }));
     this.#lastId = last_id;
-    for (const attempt of put_off) this.postponedEntries.add(attempt);
+    for (const attempt of put_off) this.postponedAttempts.add(attempt);
   }
 
   /** Returns the oldest match that applies. Counts all matches, so it must be called once per request or attempt. */
@@ -104,14 +104,14 @@ export class Faults {
 const isHit = ({ rule, matched, hit }: ScriptedFault): boolean =>
   matched >= rule.nth && (rule.count === undefined || hit < rule.count) && drawRandom(rule.seed, matched) < rule.chance;
 
-/** Returns a number from 0 to below 1, which is the same for the same seed and turn. */
-const drawRandom = (seed: number, turn: number): number =>
-  createHash("sha256").update(`${seed}/${turn}`).digest().readUInt32BE(0) / 2 ** 32;
+/** Returns a number from 0 to below 1, which is the same for the same seed and match. */
+const drawRandom = (seed: number, match: number): number =>
+  createHash("sha256").update(`${seed}/${match}`).digest().readUInt32BE(0) / 2 ** 32;
 
 export interface PendingAttempt {
   readonly delivery: { readonly id: number };
-  /** Number among the scheduled attempts, from 1. Undefined for a resend. */
-  readonly turn: number | undefined;
+  /** Number among the scheduled attempts, from 1. Null for a resend. */
+  readonly scheduledNumber: number | null;
   readonly event: { readonly activity: string; readonly contract_id?: number | null | undefined };
   readonly webhook: { readonly id: number; readonly url: string };
 }
@@ -221,26 +221,26 @@ const describeEffect = ({ latency_ms, reset, status, truncated }: FaultRule): st
 export function createOutgoingFaultInterceptor(faults: Faults): FaultInterceptor {
   return (pendingAttempt) => {
     if (faults.isIdle) return undefined;
-    const attemptKey = `${pendingAttempt.delivery.id}/${pendingAttempt.turn}`;
-    if (faults.postponedEntries.delete(attemptKey)) return undefined;
+    const attemptKey = `${pendingAttempt.delivery.id}/${pendingAttempt.scheduledNumber}`;
+    if (faults.postponedAttempts.delete(attemptKey)) return undefined;
     const fault = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, pendingAttempt));
     if (!fault?.rule.effect) return undefined;
     const { effect, delay = "PT1M" } = fault.rule;
     const { cause } = fault;
     if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: attemptSenders[effect](fault.id) };
-    faults.postponedEntries.add(attemptKey);
+    faults.postponedAttempts.add(attemptKey);
     return { effect, cause, postponement: { byMs: parseDuration(delay)!, isAfterNext: effect === "reorder" } };
   };
 }
 
-function matchesAttempt(rule: FaultRule, { webhook, event, turn }: PendingAttempt): boolean {
+function matchesAttempt(rule: FaultRule, { webhook, event, scheduledNumber }: PendingAttempt): boolean {
   // A request for a resend waits for the response, so these effects would block it.
-  if (turn === undefined && (rule.effect === "delay" || rule.effect === "reorder")) return false;
+  if (scheduledNumber === null && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (
     (rule.webhook === undefined || rule.webhook === webhook.id) &&
     (rule.activity === undefined || rule.activity === event.activity) &&
     (rule.contract === undefined || rule.contract === event.contract_id) &&
-    (rule.attempt === undefined || rule.attempt === turn) &&
+    (rule.attempt === undefined || rule.attempt === scheduledNumber) &&
     (rule.path === undefined || matchesPathPattern(new URL(webhook.url).pathname, rule.path))
   );
 }

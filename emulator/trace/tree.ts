@@ -124,7 +124,7 @@ class NodeBuilder {
     const trace = getEventTrace(event, this.#findCause(event?.cause));
     const parent = requestCause ?? { id: toDeliveryName(row.delivery_id), trace };
     const position = this.#countAttempts(row);
-    const spanName = toAttemptSpanName(row.delivery_id, row.resend ? undefined : position, row.cause);
+    const spanName = toAttemptSpanName(row.delivery_id, row.scheduled_number, row.cause);
     return {
       ...emptyNode,
       ...toPosition(toAttemptName(row.delivery_id, row.number), parent.trace, parent, spanName),

@@ -23,8 +23,8 @@ import type { Webhook } from "./webhooks.ts";
 /** Data of one attempt, read in a single view. */
 export interface AttemptInput {
   readonly delivery: Delivery;
-  /** Number among the scheduled attempts, from 1. Undefined for a resend. */
-  readonly turn: number | undefined;
+  /** Number among the scheduled attempts, from 1. Null for a resend. */
+  readonly scheduledNumber: number | null;
   readonly event: WebhookEvent;
   readonly webhook: Webhook;
   /** Key of the workspace in base64. */

@@ -59,14 +59,14 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     if (!resend && webhook.status !== "ACTIVE") return skip("skipped_disabled");
     // The attempt was not made, so it is not a failure (DECISIONS.md, C16).
     if (outgoing.findForbiddenReason(webhook.url)) return skip("skipped_not_allowed");
-    const turn = getScheduledNumber(delivery, resend) ?? undefined;
+    const scheduledNumber = getScheduledNumber(delivery, resend);
     return {
       delivery,
-      turn,
+      scheduledNumber,
       event,
       webhook,
       hmacKey: workspace.hmac_key,
-      traceContext: settings.traceWebhooks ? readTraceContext(view, entry, event, turn) : undefined,
+      traceContext: settings.traceWebhooks ? readTraceContext(view, entry, event, scheduledNumber) : undefined,
     };
   }
 
@@ -124,10 +124,10 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 }
 
 /** A resend belongs to the trace of its own cause. */
-function readTraceContext(view: View, entry: ScheduledEntry, event: WebhookEvent, turn: number | undefined) {
-  const cause = turn === undefined ? entry.cause : event.cause;
+function readTraceContext(view: View, entry: ScheduledEntry, event: WebhookEvent, scheduledNumber: number | null) {
+  const cause = scheduledNumber === null ? entry.cause : event.cause;
   const trace = getEventTrace(event, cause === null ? undefined : view.getSync(causes, cause));
-  return { trace, span: deriveSpanId(trace, toAttemptSpanName(Number(entry.ref), turn, entry.cause)) };
+  return { trace, span: deriveSpanId(trace, toAttemptSpanName(Number(entry.ref), scheduledNumber, entry.cause)) };
 }
 
 interface SkippedAttempt {

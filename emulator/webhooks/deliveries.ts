@@ -167,8 +167,8 @@ export const toAttemptName = (deliveryId: number, number: number): string => `at
  * Returns the name from which the span of an attempt derives. It is known before the attempt is sent, unlike the number
  * of the attempt, because a resend can end during a scheduled attempt.
  */
-export const toAttemptSpanName = (deliveryId: number, turn: number | undefined, cause: string | null): string =>
-  turn === undefined ? `resend:${deliveryId}:${cause}` : toAttemptName(deliveryId, turn);
+export const toAttemptSpanName = (deliveryId: number, scheduledNumber: number | null, cause: string | null): string =>
+  scheduledNumber === null ? `resend:${deliveryId}:${cause}` : toAttemptName(deliveryId, scheduledNumber);
 
 /** Returns the trace of the cause, or a derived trace if the cause is no longer stored. */
 export const getEventTrace = (event: Pick<WebhookEvent, "id"> | undefined, cause: CauseRow | undefined): string =>

@@ -78,9 +78,9 @@ describe("fault script", () => {
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: toMilliseconds(5) });
     assert.deepEqual(
-      attempts.map(({ delivery, turn, event, webhook }) => [
+      attempts.map(({ delivery, scheduledNumber, event, webhook }) => [
         delivery.id,
-        turn,
+        scheduledNumber,
         event.activity,
         event.contract_id,
         webhook.id,
