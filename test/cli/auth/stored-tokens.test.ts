@@ -188,6 +188,23 @@ describe("stored sign-ins", () => {
     ]);
   });
 
+  it("prefers the token of the profile", async (t) => {
+    const { svc, wall, cwd, emulator } = await startSignedInCli(t);
+    const path = join(cwd, "profiles.json");
+    await writeFile(path, JSON.stringify({ profiles: { p: { router_url: emulator.routerUrl, token: "given" } } }));
+    assert.equal((await svc("auth token --profile p", { wall })).stdout, "given\n");
+    const status = await svc("auth status --profile p --json=source,location,current", { wall });
+    assert.deepEqual(JSON.parse(status.stdout), [
+      { source: "profile", location: path, current: true },
+      { source: "sign-in", location: join(cwd, "tokens.json"), current: false },
+    ]);
+    const { exit, stderr } = await svc("auth device-login --client-id demo-cli --profile p", { wall });
+    assert.deepEqual(
+      [exit, stderr],
+      [2, `error: The token of profile p in ${path} is set and overrides every sign-in.\n  Unset it first.\n`],
+    );
+  });
+
   it("removes the sign-in with auth logout", async (t) => {
     const { svc, wall, account, emulator } = await startSignedInCli(t);
     const { exit, stdout, stderr } = await svc("auth logout", { wall });

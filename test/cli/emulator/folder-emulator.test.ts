@@ -52,6 +52,15 @@ describe("command in the folder of a running emulator", () => {
     assert.deepEqual([JSON.stringify(JSON.parse(asJson.stdout)).includes("101"), asJson.stderr], [true, note]);
   });
 
+  it("has no sign-in from SVC_TOKEN, which is not sent to the emulator", async (t) => {
+    const { svc } = await startFolderEmulator(t);
+    const env = { SVC_TOKEN: "given" };
+    for (const command of ["auth token", "auth status"]) {
+      const { exit, stdout } = await svc(command, { env });
+      assert.deepEqual([exit, stdout], [4, ""], command);
+    }
+  });
+
   it("prints a notice if the command requires an emulator, except in svc emulator", async (t) => {
     const { svc, twin: emulator } = await startFolderEmulator(t);
     const note = `Using the emulator at ${emulator.routerUrl} (state: ${state})`;

@@ -13,7 +13,12 @@ import {
 import { createOAuthClient, postOAuth, resolveServerAddress } from "../../auth/oauth-call.ts";
 import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { readVariable, resolveOAuthClientSetting } from "../../connection/resolve-settings.ts";
+import { getProfilesPath } from "../../connection/profiles/profile.ts";
+import {
+  resolveOAuthClientSetting,
+  resolveServiceSettings,
+  type SettingValue,
+} from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
@@ -40,10 +45,10 @@ const authDeviceLogin = defineCommand({
     ["Check whether the sign-in is approved", "auth device-login --finish --no-wait"],
   ],
   async run(input, context) {
-    const { host, output } = context;
-    if (readVariable(host, "SVC_TOKEN")) {
-      throw new UsageError("SVC_TOKEN is set and overrides every sign-in.", { hint: "Unset it first." });
-    }
+    const { output } = context;
+    const { token } = await resolveServiceSettings(context);
+    if (token)
+      throw new UsageError(`${describeToken(token)} is set and overrides every sign-in.`, { hint: "Unset it first." });
     const shouldWait = input.flags["no-wait"] !== true;
     const request = async () => ({
       clientId: await resolveClientId(input.flags["client-id"], context),
@@ -75,6 +80,11 @@ const authDeviceLogin = defineCommand({
     await output.note(`Next: ${formatNextCommand(["auth", "status"], context)}`);
   },
 });
+
+const tokenVariable = "SVC_TOKEN";
+
+const describeToken = ({ origin }: SettingValue): string =>
+  origin === tokenVariable ? origin : `The token of ${origin}`;
 
 async function resolveClientId(givenId: string | undefined, context: Context): Promise<string> {
   const clientId = givenId ?? (await resolveOAuthClientSetting(context))?.value;
@@ -129,10 +139,14 @@ async function listSignIns(issuer: string | undefined, context: Context) {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
-  const place = { address: currentAddress ?? "any", source: "SVC_TOKEN", location: "environment" };
+  const { token } = await resolveServiceSettings(context);
+  const place =
+    token?.origin === tokenVariable
+      ? { source: tokenVariable, location: "environment" }
+      : { source: "profile", location: getProfilesPath(host.env) };
   const unknown = { client_id: null, scope: null, expires_at: null };
-  const environmentRow = { ...place, ...unknown, state: "given", refreshable: false, current: true };
-  const environmentRows = readVariable(host, "SVC_TOKEN") ? [environmentRow] : [];
+  const givenRow = { address: currentAddress ?? "any", ...place, ...unknown };
+  const givenRows = token ? [{ ...givenRow, state: "given", refreshable: false, current: true }] : [];
   const readRow = async ([address, account]: [string, Account]) => {
     const now = await findServerTime(context, address, account);
     if (now === undefined) {
@@ -147,11 +161,11 @@ async function listSignIns(issuer: string | undefined, context: Context) {
       expires_at: account.expires_at ?? null,
       state: now === undefined ? "unknown" : describeTokenState(account, now),
       refreshable: account.refresh_token !== undefined,
-      current: environmentRows.length === 0 && address === currentAddress,
+      current: givenRows.length === 0 && address === currentAddress,
     };
   };
   const rows = await Promise.all(Object.entries(accounts).map(readRow));
-  return { rows: [...environmentRows, ...rows], chosen: currentAddress };
+  return { rows: [...givenRows, ...rows], chosen: currentAddress };
 }
 
 const authRefresh = defineCommand({
@@ -172,14 +186,15 @@ const authRefresh = defineCommand({
 const authToken = defineCommand({
   words: ["auth", "token"],
   summary: "Print a valid access token for other programs",
-  description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
+  description:
+    "Refreshes the token first if it is about to expire. Prints SVC_TOKEN or the token of the profile unchanged if it is set.",
   flags: [issuerFlag],
   examples: [["Print the token as JSON, for a script", "auth token --json=access_token"]],
   async run(input, context) {
-    const { output, host } = context;
-    const environmentToken = input.flags.issuer === undefined ? readVariable(host, "SVC_TOKEN")?.value : undefined;
-    const { access_token, token_type, expires_at } = environmentToken
-      ? { access_token: environmentToken, token_type: "Bearer", expires_at: undefined }
+    const { output } = context;
+    const token = input.flags.issuer === undefined ? (await resolveServiceSettings(context)).token : undefined;
+    const { access_token, token_type, expires_at } = token
+      ? { access_token: token.value, token_type: "Bearer", expires_at: undefined }
       : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
     if (output.isText) await output.print(access_token);
     else {
@@ -198,7 +213,7 @@ const authLogout = defineCommand({
     ["Sign out of all servers", "auth logout --all"],
   ],
   async run(input, context) {
-    const { output, host } = context;
+    const { output } = context;
     const knownAddresses = Object.keys(await readAccounts(context));
     const addresses =
       input.flags.all === true ? knownAddresses : [await resolveAccountAddress(input.flags.issuer, context)];
@@ -211,7 +226,8 @@ const authLogout = defineCommand({
     if (signedOut.length === 0) await output.note("Not signed in");
     for (const { address } of signedOut) await output.note(`Signed out of ${address}`);
     if (output.format !== "table") await output.show(signedOut, { fields: ["address", "revoked"] });
-    if (readVariable(host, "SVC_TOKEN")) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
+    const { token } = await resolveServiceSettings(context);
+    if (token) await output.warn(`${describeToken(token)} is still set and overrides every sign-in.`);
   },
 });
 
