@@ -4,6 +4,7 @@ import { dictionary, retrySchedule } from "../../src/api/shapes.ts";
 import { clockModes } from "../../src/base/clock.ts";
 import { describeIssue } from "../../src/base/issues.ts";
 import { webhookJsonForms } from "../../src/base/json.ts";
+import { parseIsoTime } from "../../src/base/quantities.ts";
 import { formatSuggestion } from "../../src/base/text.ts";
 import { hostForms, isHostPattern, isSchemaName, parsePostgresUrl, suggestHostPattern } from "../../src/base/urls.ts";
 import { listOptionalSchemes } from "../../src/schemes/webhook-schemes.ts";
@@ -13,7 +14,7 @@ import { InvalidOptionsError, type OptionProblem } from "./options.ts";
 
 const isText = (value: unknown): value is string => typeof value === "string";
 const isFunction = (value: unknown): boolean => typeof value === "function";
-const isTime = (value: unknown): boolean => isText(value) && !Number.isNaN(Date.parse(value));
+const isTime = (value: unknown): boolean => isText(value) && !Number.isNaN(parseIsoTime(value));
 const isOrigin = (value: unknown): boolean =>
   isText(value) && URL.canParse(value) && /^https?:\/\/[^/?#]+\/?$/.test(value);
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

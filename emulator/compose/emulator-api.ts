@@ -1,7 +1,7 @@
 import { rewind, saveSnapshot } from "../../src/api/emulator/snapshots.ts";
 import { runAfterDelay } from "../../src/base/clock.ts";
 import { onAbort } from "../../src/base/concurrency.ts";
-import { parseDuration } from "../../src/base/quantities.ts";
+import { parseDuration, parseIsoTime } from "../../src/base/quantities.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/urls.ts";
 import { splitAtLineEnds } from "../../src/files/read-log.ts";
 import type { AdvanceTargetMs } from "../clock/advance.ts";
@@ -117,7 +117,7 @@ function parseAdvanceTarget(target: AdvanceTarget): AdvanceTargetMs {
     return { by: requireNumber(ms, "by", target.by, "milliseconds or a duration (PT2H35M, 2h35m)") };
   }
   if ("to" in target) {
-    const ms = typeof target.to === "string" ? Date.parse(target.to) : target.to;
+    const ms = typeof target.to === "string" ? parseIsoTime(target.to) : target.to;
     return { to: requireNumber(ms, "to", target.to, "milliseconds since the epoch or an ISO time") };
   }
   if ("next" in target && target.next === true) return { next: true };

@@ -1,4 +1,5 @@
 import { isOneOf } from "../../src/base/object.ts";
+import { parseIsoTime } from "../../src/base/quantities.ts";
 import { defaultSettings, type EmulatorSettings } from "../domain/settings.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
@@ -46,7 +47,7 @@ const unsharedOptions: ReadonlySet<string> = new Set<keyof EmulatorOptions>([
 /** Returns the virtual time of a new state in milliseconds, or undefined for the present time. */
 export function resolveStartTime({ clock, deterministic }: EmulatorOptions, seed: Seed): number | undefined {
   const start = clock?.start ?? (deterministic ? seed.time : undefined);
-  return start === undefined ? undefined : Date.parse(start);
+  return start === undefined ? undefined : parseIsoTime(start);
 }
 
 /** A problem of an option. The message continues its name: `must be a URL`, or `: unknown name`. */

@@ -75,17 +75,6 @@ export function createSteadyClock(wall: Pick<WallClock, "now" | "monotonicNow">)
   };
 }
 
-const isoTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/i;
-
-/** Parses a day or a time of ISO 8601, in UTC unless it has an offset. Returns NaN for any other text. */
-export function parseIsoTime(text: string): number {
-  const [, day, time, offset = "Z"] = isoTime.exec(text) ?? [];
-  const midnight = Date.parse(`${day}T00:00:00Z`);
-  // The 30th of February would be parsed as a day of March.
-  if (Number.isNaN(midnight) || !toIsoMillis(midnight).startsWith(day!)) return Number.NaN;
-  return time === undefined ? midnight : Date.parse(`${day}T${time}${offset}`);
-}
-
 /** Formats a time as ISO 8601 UTC with seconds, as the contract API does: `2031-05-07T09:10:11Z`. */
 export const toIsoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 

@@ -93,3 +93,14 @@ export function formatSize(bytes: number): string {
   const value = bytes / 1_024 ** step;
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[step]}`;
 }
+
+const isoTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/i;
+
+/** Parses a day or a time of ISO 8601, in UTC unless it has an offset. Returns NaN for any other text. */
+export function parseIsoTime(text: string): number {
+  const [, day, time, offset = "Z"] = isoTime.exec(text) ?? [];
+  const midnight = Date.parse(`${day}T00:00:00Z`);
+  // The 30th of February would be parsed as a day of March.
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day!)) return Number.NaN;
+  return time === undefined ? midnight : Date.parse(`${day}T${time}${offset}`);
+}

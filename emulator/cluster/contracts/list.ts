@@ -1,7 +1,7 @@
 import { type ContractFilter, contractFilters } from "../../../src/api/contracts/contract-list.ts";
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
-import { parseIsoTime } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
+import { parseIsoTime } from "../../../src/base/quantities.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
 import { type FindingReporter, inView } from "../../http/handler.ts";
 import type { IndexQuery, View } from "../../store/port.ts";

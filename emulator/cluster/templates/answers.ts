@@ -1,6 +1,6 @@
-import { parseIsoTime } from "../../../src/base/clock.ts";
 import { toComputable } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
+import { parseIsoTime } from "../../../src/base/quantities.ts";
 import type { IntakeQuestion } from "../../domain/workspaces.ts";
 import type { FindingReporter } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";

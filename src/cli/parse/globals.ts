@@ -1,4 +1,4 @@
-import { parseDuration, parseSize } from "../../base/quantities.ts";
+import { parseDuration, parseIsoTime, parseSize } from "../../base/quantities.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
@@ -105,7 +105,7 @@ const createFlagParser =
 export const parseDurationFlag = createFlagParser(parseDuration, "a duration (30s, PT2H35M)");
 
 /** Parses an ISO time as milliseconds. */
-export const parseTimeFlag = createFlagParser(Date.parse, "a time (2031-01-02T03:04:05Z)");
+export const parseTimeFlag = createFlagParser(parseIsoTime, "a time (2031-01-02T03:04:05Z)");
 
 /** Parses `500MB` or `2GiB` as bytes. */
 export const parseSizeFlag = createFlagParser(parseSize, "a size (500MB, 2GiB)");

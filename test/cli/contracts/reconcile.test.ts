@@ -102,6 +102,7 @@ No webhooks are missing (4 webhooks checked)
 
   for (const [argv, message] of [
     ["", "error: --since is required"],
+    ["--since 5", 'error: --since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "5"'],
     ["--since soon", 'error: --since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "soon"'],
     [
       "--since 2h --activities CONTRACT_DELETED",

@@ -24,6 +24,7 @@ describe("validation of emulator options", () => {
     [{ port: "4010" }, "port must be a number"],
     [{ clock: { start: "soon" } }, "clock.start must be an ISO time"],
     [{ clock: { start: 5 } }, "clock.start must be an ISO time"],
+    [{ clock: { start: "day 1" } }, "clock.start must be an ISO time"],
     [[], "the options must be an object"],
     [{ strict: ["bodys"] }, 'strict: unknown strict check "bodys". Did you mean bodies?'],
     [{ log: "yes" }, "log must be a function"],

@@ -23,6 +23,7 @@ describe("clock.advance of the library", () => {
     const cases: [object, string][] = [
       [{ by: "5 minutes" }, 'by must be milliseconds or a duration (PT2H35M, 2h35m), got "5 minutes"'],
       [{ to: "soon" }, 'to must be milliseconds since the epoch or an ISO time, got "soon"'],
+      [{ to: "2031-02-30" }, 'to must be milliseconds since the epoch or an ISO time, got "2031-02-30"'],
       [{}, shape],
       [{ by: 1, next: true }, shape],
       [{ next: false }, `${shape}, got next: false`],

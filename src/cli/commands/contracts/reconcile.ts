@@ -3,7 +3,7 @@ import { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
 import { listContracts } from "../../../api/contracts/contract-list.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
-import { parseDuration } from "../../../base/quantities.ts";
+import { parseDuration, parseIsoTime } from "../../../base/quantities.ts";
 import { pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
@@ -68,7 +68,7 @@ const contractsReconcile = defineCommand({
     const { since: from, received: path } = flags;
     const received = path === undefined ? undefined : (await readReceivedPayloads(context, path)).map(parsePayload);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
-    if (parseDuration(from) === undefined && Number.isNaN(Date.parse(from)))
+    if (parseDuration(from) === undefined && Number.isNaN(parseIsoTime(from)))
       throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${from}"`);
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
@@ -110,7 +110,7 @@ function requireActivities(lists: readonly string[] | undefined): readonly Activ
 /** A duration counts from the service's time, because an emulator can have advanced its clock. */
 async function resolveStart(text: string, client: Client, { host }: Context): Promise<number> {
   const ms = parseDuration(text);
-  if (ms === undefined) return Date.parse(text);
+  if (ms === undefined) return parseIsoTime(text);
   const { headers } = await client.send(CheckedCall.check(listContracts, { query: { limit: 1 } }));
   const now = readVirtualTime(headers) ?? Date.parse(headers.date ?? "");
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
