@@ -20,13 +20,10 @@ const description = nullableString.describe("Description of the request");
 /** ISO 8601 does not require seconds, and Java omits them at a full minute. */
 const isoTimes = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
 const isIsoTime = (text: string): boolean => isoTimes.some((each) => each.safeParse(text).success);
-/** The first hours of the year 10000 in UTC can be written, but not returned, as a time of the year 9999. */
+/** A time of the year 9999 with an offset can be one of the year 10000 in UTC. */
+const isDueDate = (text: string): boolean => isIsoTime(text) && /^\d/.test(new Date(text).toISOString());
 const dueDate = z
-  .stringFormat(
-    "datetime",
-    (text) => isIsoTime(text) && /^\d/.test(new Date(text).toISOString()),
-    "Invalid ISO datetime",
-  )
+  .stringFormat("datetime", isDueDate, "Invalid ISO datetime")
   .meta({ format: "date-time", description: "ISO 8601 UTC timestamp" })
   .nullable();
 const assignees = z.array(Assignee).nullable().describe("Assignees");

@@ -95,6 +95,11 @@ describe("user-tasks.create", () => {
       { assignees: { 1: { entity_id: ['Invalid pk "21" - object does not exist.'] } } },
     ],
     [
+      "a due date after the year 9999 in UTC",
+      { title: "x", assignees: [], absolute_due_date: "9999-12-31T23:59:59-01:00" },
+      { absolute_due_date: ["Input should be a valid datetime"] },
+    ],
+    [
       "unknown intakes",
       { title: "x", assignees: [], task_associations: [createIntakeReference(1), createIntakeReference(9)] },
       { task_associations: { 1: { entity_id: ['Invalid pk "9" - object does not exist.'] } } },
