@@ -180,8 +180,8 @@ describe("user at a terminal", () => {
     const { svc, json } = await startCliEmulator(t);
     const ada = simulateUser(
       ["Contract template id", `${downKey}${enterKey}`],
-      ["Start date", `soon${enterKey}`],
-      ["This must be a date", `${"\u007f".repeat(4)}2031-05-07${enterKey}`],
+      ["Start date", `2031-02-30${enterKey}`],
+      ["This must be a date", `${"\u007f".repeat(10)}2031-05-07${enterKey}`],
       ["Seats", `12${enterKey}`],
       ["Fill in optional fields (Plan)?", `y${enterKey}`],
       ["Plan?", `y${enterKey}`],
@@ -190,7 +190,8 @@ describe("user at a terminal", () => {
       ["Name of the organization", `Acme's${enterKey}`],
       ["First name", `Jo${enterKey}`],
       ["Last name", enterKey],
-      ["E-mail", `jo@acme.example${enterKey}`],
+      ["E-mail", `jo@acme${enterKey}`],
+      ["This must be an e-mail address", `.example${enterKey}`],
       ["Name of your signatory", `Ada Keller${enterKey}`],
       ["Their e-mail", `ada@northwind.example${enterKey}`],
     );

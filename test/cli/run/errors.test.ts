@@ -88,6 +88,10 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
     "start: 2031-01-02T03:04:05\nsteps: [{ advance: next }]",
     '1:8: start must be a time (2031-01-02T03:04:05Z), got "2031-01-02T03:04:05".',
   ],
+  [
+    "steps: [{ advance: 2031-02-30T00:00:00Z }]",
+    '1:20: advance must be a duration (30s, PT2H35M), a time (2031-01-02T03:04:05Z), next or idle, got "2031-02-30T00:00:00Z".',
+  ],
   ["start: tomorrow\nsteps: [{ advance: next }]", '1:8: start must be a time (2031-01-02T03:04:05Z), got "tomorrow".'],
   [
     "files: { ../x: y }\nsteps: [{ advance: next }]",

@@ -1,7 +1,9 @@
 import type * as z from "zod";
 import type { Attribute } from "../../../api/contracts/shapes.ts";
 import { showTemplateMetadata } from "../../../api/contracts/templates.ts";
+import { isEmailAddress } from "../../../base/email-address.ts";
 import { tryParseJson } from "../../../base/object.ts";
+import { parseIsoTime } from "../../../base/quantities.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { Context } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
@@ -19,11 +21,11 @@ type ContractInput = CommandInputOf<
 >;
 
 const checkDate: PromptValidator = (text) =>
-  (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "This must be a date (2031-05-07).";
+  (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(parseIsoTime(text))) || "This must be a date (2031-05-07).";
 const checkWholeNumber: PromptValidator = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
 const checkNumber: PromptValidator = (text) =>
   (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
-const checkAddress: PromptValidator = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
+const checkAddress: PromptValidator = (text) => isEmailAddress(text) || "This must be an e-mail address.";
 const checkPresent: PromptValidator = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
 const checkList: PromptValidator = (text) =>
   Array.isArray(tryParseJson(text)) || 'This must be a JSON list ([{"item": "Desk"}]).';

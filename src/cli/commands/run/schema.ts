@@ -4,7 +4,7 @@ import { addFault } from "../../../api/emulator/faults.ts";
 import { registry } from "../../../api/registry.ts";
 import { dictionary } from "../../../api/shapes.ts";
 import { deliveryOutcomes } from "../../../api/webhook-retries.ts";
-import { durationPattern, parseDuration } from "../../../base/quantities.ts";
+import { durationPattern, parseDuration, parseIsoTime } from "../../../base/quantities.ts";
 
 const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
   dictionary(value, z.string().regex(pattern, message)).meta({ propertyNames: { pattern: pattern.source } });
@@ -29,8 +29,7 @@ const referenceSchema = z
 const allowReference = <T extends z.ZodType>(schema: T) => z.union([schema, referenceSchema]);
 
 /** Reports whether a string is an RFC 3339 time. The offset is required because machines have different time zones. */
-const isTime = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
+const isTime = (text: string): boolean => /(?:Z|[+-]\d\d:\d\d)$/i.test(text) && !Number.isNaN(parseIsoTime(text));
 
 const advanceTargetSchema = z
   .string()
