@@ -58,7 +58,7 @@ export async function recordStory({ path, eventId, seed: givenSeed }: RecordStor
     const subject = delivery ? "" : ` (${goalAction.operation.id})`;
     const message = `The ${getGoalId(goal).replace(":", " ")}${subject} has a different outcome when repeated.`;
     throw new CommandFailedError("failed", "not_repeatable", message, {
-      hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
+      hint: "Name the seed of the emulator with --seed. Uploads, forms of signing pages, secrets and requests of other workspaces cannot be recorded.",
     });
   }
   const summary = `${actions.length} of ${pluralize(recording.requests, "request")} kept`;
