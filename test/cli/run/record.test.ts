@@ -156,6 +156,26 @@ steps:
     assert.deepEqual([secondResult.exit, secondResult.stderr], [0, ""], secondResult.stdout);
   });
 
+  it("records a delivery that was skipped because its webhook was disabled", async (t) => {
+    const emulator = await startCliEmulator(t, { clock: { mode: "manual" } });
+    const { send, act } = createRequester(emulator);
+    const only_for_activities = ["CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"];
+    await send("POST", "webhooks/", { title: "x", url: "http://localhost:9/hooks", only_for_activities });
+    const { id } = await send("POST", "contracts/", contract);
+    await send("POST", `contracts/${id}/send_to_counterparties`);
+    await emulator.emulator.clock.advance({ by: "PT1M" });
+    await act(`contracts/${id}/sign`);
+    await emulator.emulator.clock.advance({ by: "PT1H" });
+    const { exit, stdout, stderr } = await emulator.svc("run --record story.yaml --about delivery:1");
+    assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 4 of 4 requests kept.\n", ""]);
+    assert.match(
+      await readStory(emulator, "story.yaml"),
+      /advance: idle\n {2}- expect:\n.*\n.*\n.*\n {10}outcome: skipped_disabled\n {10}responses: \[ connection_refused, connection_refused \]\n$/,
+    );
+    const secondResult = await emulator.svc("run story.yaml");
+    assert.deepEqual([secondResult.exit, secondResult.stderr], [0, ""], secondResult.stdout);
+  });
+
   it("repeats the responses of a receiver in the order in which it gave them to several deliveries", async (t) => {
     const emulator = await startCliEmulator(t, { clock: { mode: "manual" } });
     const { send } = createRequester(emulator);

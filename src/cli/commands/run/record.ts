@@ -8,7 +8,7 @@ import { CommandFailedError } from "../../process/failure.ts";
 import { withSpinner } from "../../prompt/terminal.ts";
 import { type RunnableScenario, type ScenarioEnvironment, withScenarioEnvironment } from "./environment.ts";
 import { createPause, createStep, createSteps, formatStory, type LinkedAction, linkActions } from "./recorded-story.ts";
-import { findGoal, getGoalId, type RecordedAction, readRecording } from "./recording.ts";
+import { findGoal, getGoalId, isSkipped, type RecordedAction, readRecording } from "./recording.ts";
 import { escapeReferences } from "./references.ts";
 import { runScenario } from "./run-scenario.ts";
 import { parseScenario } from "./scenario-file.ts";
@@ -48,7 +48,9 @@ export async function recordStory({ path, eventId, seed: givenSeed }: RecordStor
     });
   };
   const actions = await withSpinner(context, "Removing unnecessary requests", async () => {
-    const before = recording.actions.filter(({ id, at }) => (delivery ? at <= goal.at : id <= goalAction.id));
+    const before = recording.actions.filter(({ id, at }) =>
+      delivery ? isSkipped(goal) || at <= goal.at : id <= goalAction.id,
+    );
     const results = await withScenarioEnvironment(createScenario([]), context, (environment) =>
       replayActions(before, environment),
     );

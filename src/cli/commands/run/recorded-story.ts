@@ -2,7 +2,7 @@ import { Document, isScalar, visit } from "yaml";
 import { toFields } from "../../../base/object.ts";
 import { formatDuration } from "../../../base/quantities.ts";
 import { listResponses } from "./expectations.ts";
-import type { RecordedAction, RecordingGoal } from "./recording.ts";
+import { isSkipped, type RecordedAction, type RecordingGoal } from "./recording.ts";
 import { escapeReferences, replaceLeaves } from "./references.ts";
 import { contractActions } from "./schema.ts";
 
@@ -152,7 +152,8 @@ export function createSteps(actions: readonly LinkedAction[], goal: RecordingGoa
   if (!delivery) return steps;
   const { activity, outcome, attempts } = delivery;
   const expected = { to: receivers.get(goalAction.id), activity, outcome, responses: listResponses(attempts) };
-  return [...steps, ...createPause(actions.at(-1)!.at, goal.at), { expect: { deliveries: [expected] } }];
+  const wait = isSkipped(goal) ? [{ advance: "idle" }] : createPause(actions.at(-1)!.at, goal.at);
+  return [...steps, ...wait, { expect: { deliveries: [expected] } }];
 }
 
 export function formatStory(scenario: object, comment: string): string {

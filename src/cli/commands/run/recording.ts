@@ -96,6 +96,9 @@ export interface RecordingGoal {
   readonly delivery?: Delivery;
 }
 
+/** A skipped delivery ends when its next attempt would have been due, which is later than its last attempt. */
+export const isSkipped = ({ delivery }: RecordingGoal): boolean => delivery?.outcome.startsWith("skipped_") === true;
+
 export const getGoalId = ({ action, delivery }: RecordingGoal): string =>
   delivery ? `delivery:${delivery.id}` : `request:${action.id}`;
 
