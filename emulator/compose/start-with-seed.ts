@@ -6,6 +6,7 @@ import { systemWallClock, type WallClock } from "../../src/base/clock.ts";
 import { Emitter } from "../../src/base/concurrency.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
 import { pollEvery } from "../../src/base/timing.ts";
+import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/urls.ts";
 import { openFilesRemedies } from "../../src/files/disk.ts";
 import { markNewState, restoreOriginMarker } from "../../src/files/folders.ts";
 import { fingerprintMachine } from "../../src/files/machine.ts";
@@ -188,7 +189,9 @@ async function begin(
       control_url: `${routerUrl}/_emulator`,
       clusters: [],
       token,
-      ...(realFile === undefined && options.store === undefined && { in_memory: true as const }),
+      ...(options.store !== undefined
+        ? { store: formatPostgresUrl(parsePostgresUrl(options.store)) }
+        : realFile === undefined && { in_memory: true as const }),
     };
   }
 }

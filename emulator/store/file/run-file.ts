@@ -17,6 +17,8 @@ export interface RunFile {
   readonly token: string;
   /** True if the state is in memory, although the run file is named after a file. */
   readonly in_memory?: true;
+  /** PostgreSQL URL without the password, if the state is there. */
+  readonly store?: string;
 }
 
 /** A process that is or may be running uses the state, or the requested run file. */

@@ -95,8 +95,10 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
  * sent to it. The environment provides only a known API key, which selects the workspace.
  */
 async function createEmulatorSettings(emulator: LocalEmulator, host: Host): Promise<ServiceSettings> {
-  const path = relative(host.cwd, emulator.state);
-  const origin = emulator.isInMemory ? "the emulator of this folder, in memory" : `the emulator with the state ${path}`;
+  const stateName = emulator.store ?? relative(host.cwd, emulator.state);
+  const origin = emulator.isInMemory
+    ? "the emulator of this folder, in memory"
+    : `the emulator with the state ${stateName}`;
   const toSetting = (value: string): SettingValue => ({ value, origin });
   const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : toSetting(value));
   const { access: localEmulator, key, unused } = await selectEnvironmentKey(emulator, host);
@@ -115,7 +117,7 @@ async function createEmulatorSettings(emulator: LocalEmulator, host: Host): Prom
     hmacKey: readVariable(host, "SVC_WEBHOOK_HMAC_KEY") ?? toOwnSetting(first?.hmacKey),
     controlToken: toSetting(localEmulator.token),
     isEmulatorHere: true,
-    stateName: describeState(host, emulator.state, emulator.isInMemory),
+    stateName: describeState(host, emulator.state, emulator),
     isCurrentProfile: false,
     unused,
   };

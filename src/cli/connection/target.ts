@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { getOrigin } from "../../base/urls.ts";
 import { isForeignState } from "../../files/folders.ts";
@@ -115,7 +114,7 @@ export async function resolveControlTarget(
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await reportParentState(host, output, state, file);
   else if (!isServiceReported) {
-    const note = `Using the emulator at ${routerUrl} (${describeState(host, state, running.isInMemory)})`;
+    const note = `Using the emulator at ${routerUrl} (${describeState(host, state, running)})`;
     await printOnce(output, "note", note);
   }
   return {
@@ -133,9 +132,14 @@ const createStartCommand = (file?: string): readonly string[] => [
 
 function createNoEmulatorError(state: string, content: StateRunFile, file: string | undefined, isOwn: boolean) {
   if (content.status === "ended") {
-    const message = `The emulator was killed, or its machine went down (state: ${state}).`;
+    const { isInMemory, store } = content.running;
+    const message = `The emulator was killed, or its machine went down (state: ${store ?? state}).`;
+    if (store !== undefined) {
+      const hint = "No data is lost. Start it again with the same store to continue.";
+      return new CommandFailedError("not-found", "no_emulator", message, { hint });
+    }
     return new CommandFailedError("not-found", "no_emulator", message, {
-      hint: existsSync(state) ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
+      hint: isInMemory ? "Its state was in memory and is lost." : "No data is lost. Start it again to continue.",
       next: createStartCommand(file),
     });
   }

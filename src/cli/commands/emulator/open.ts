@@ -132,7 +132,7 @@ const choosePortHint = "Choose another port with --port, or use --port 0 for fre
 async function createAlreadyRunningError(state: string, isInMemory: boolean, cause: unknown) {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
-  const stateName = running.isInMemory ? "state in memory" : `state: ${state}`;
+  const stateName = running.isInMemory ? "state in memory" : `state: ${running.store ?? state}`;
   const message = `An emulator is already running: ${running.routerUrl} (${stateName}).`;
   return new CommandFailedError("failed", "already_running", message, {
     hint: isInMemory

@@ -16,9 +16,8 @@ import { findNearestState, type RunningEmulator, readRunFileOf } from "./run-fil
 
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
 
-export interface LocalEmulator extends EmulatorAccess {
+export interface LocalEmulator extends EmulatorAccess, Pick<RunningEmulator, "isInMemory" | "store"> {
   readonly state: string;
-  readonly isInMemory: boolean;
 }
 
 const responseTimeoutMs = 3_000;
@@ -33,7 +32,7 @@ export async function findLocalEmulator(host: Host): Promise<LocalEmulator | und
   if (state === undefined) return undefined;
   const running = await readRunFileOf(state, undefined);
   if (!running || !(await isSameEmulator(running))) return undefined;
-  return { ...(await readEmulatorAccess(running)), state, isInMemory: running.isInMemory };
+  return { ...(await readEmulatorAccess(running)), state, isInMemory: running.isInMemory, store: running.store };
 }
 
 /** Requests clusters and keys of a running emulator. With `isPublic`, the addresses are the public ones, if any. */

@@ -26,6 +26,8 @@ export interface RunningEmulator {
   readonly pid: number;
   readonly instanceId: string;
   readonly isInMemory: boolean;
+  /** PostgreSQL URL of the state, if it is not in a file or in memory. */
+  readonly store: string | undefined;
 }
 
 /** Resolves the named state, or the nearest here and above, or a new one here. Throws UsageError for a folder. */
@@ -114,10 +116,13 @@ export async function readRunFileOf(state: string, file: string | undefined): Pr
 
 /** Returns undefined for a file that is being written, and therefore incomplete. */
 function parseRunFile(text: string): RunningEmulator | undefined {
-  const { router_url: routerUrl, token, pid, instance_id: instanceId, in_memory } = toFields(tryParseJson(text));
-  return typeof routerUrl === "string" && typeof token === "string"
-    ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId), isInMemory: in_memory === true }
-    : undefined;
+  const { router_url: routerUrl, token, pid, instance_id, in_memory, store } = toFields(tryParseJson(text));
+  if (typeof routerUrl !== "string" || typeof token !== "string") return undefined;
+  return {
+    ...{ routerUrl, token, pid: Number(pid), instanceId: String(instance_id) },
+    isInMemory: in_memory === true,
+    store: typeof store === "string" ? store : undefined,
+  };
 }
 
 async function findDistrustReason(path: string, stats: Stats, { routerUrl }: RunningEmulator) {
@@ -166,9 +171,12 @@ function isOurs(path: string): boolean {
   }
 }
 
-/** Describes the state of an emulator for users: its path from this folder, or that there is no file. */
-export const describeState = ({ cwd }: Pick<Host, "cwd">, state: string, isInMemory: boolean): string =>
-  isInMemory ? "state in memory" : `state: ${relative(cwd, state)}`;
+/** Describes the state of an emulator for users: its store, its path from this folder, or that there is no file. */
+export const describeState = (
+  { cwd }: Pick<Host, "cwd">,
+  state: string,
+  { isInMemory, store }: Pick<RunningEmulator, "isInMemory" | "store">,
+): string => (isInMemory ? "state in memory" : `state: ${store ?? relative(cwd, state)}`);
 
 /** Reports once which state is used, if it was found in a parent folder. */
 export async function reportParentState({ cwd }: Host, output: Output, state: string, file: string | undefined) {
