@@ -54,7 +54,7 @@ export class RequestLog {
   #lastId = 0;
   #lastHeaders: readonly string[] = [];
 
-  constructor(maxBytes = 4 * 1024 * 1024) {
+  constructor(maxBytes: number) {
     this.#log = new ByteBoundedLog(maxBytes);
   }
 

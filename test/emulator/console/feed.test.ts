@@ -21,7 +21,7 @@ async function createFeed(t: TestContext) {
       store,
       clock,
       wall,
-      requestLog: new RequestLog(),
+      requestLog: new RequestLog(defaultSettings.requestLogBytes),
       faults: new Faults(),
       snapshots: { watch: () => () => {}, list: async () => [] } as never,
       runner: {} as never,

@@ -121,7 +121,7 @@ describe("listener during startup", () => {
       createOperation(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }),
       () => false,
     );
-    const log = new RequestLog();
+    const log = new RequestLog(defaultSettings.requestLogBytes);
     const shared = { name: "router", wall: systemWallClock, log, settings: defaultSettings, whileStarting: [ready] };
     const listener = createListener(shared);
     const origin = await listener.listen(0);

@@ -57,7 +57,7 @@ describe("request log", () => {
   });
 
   it("notifies watchers until they stop", () => {
-    const log = new RequestLog();
+    const log = new RequestLog(5_000);
     const targets: string[] = [];
     const end = log.watch(({ target }) => targets.push(target));
     log.add(createLoggedRequest(log, "/a"));
@@ -67,7 +67,7 @@ describe("request log", () => {
   });
 
   it("stores equal headers once", () => {
-    const log = new RequestLog();
+    const log = new RequestLog(5_000);
     for (const host of ["a", "a", "b"]) log.add(createLoggedRequest(log, "/", ["Host", host]));
     const [first, second, third] = log.list().map(({ rawHeaders }) => rawHeaders);
     assert.equal(second, first);

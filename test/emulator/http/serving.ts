@@ -51,7 +51,7 @@ export async function startTestServer(
   parts: readonly [ListenerPart, ...ListenerPart[]],
   options: Partial<Omit<ListenerOptions, "log"> & Omit<ServedParts, "parts">> = {},
 ): Promise<TestServer> {
-  const log = new RequestLog();
+  const log = new RequestLog(defaultSettings.requestLogBytes);
   const bugs: EmulatorBugError[] = [];
   const { faultFor, fallback, clock = stateless.clock, ...bound } = options;
   const listener = createListener({

@@ -48,7 +48,11 @@ async function startWithFailedDisk(t: { after(end: () => Promise<void>): void })
   const parts = [
     createPart({ operations, handlers: routerHandlers, authenticate: routerAuthenticators, context }),
   ] as const;
-  const shared = { wall: systemWallClock, settings: defaultSettings, log: new RequestLog() };
+  const shared = {
+    wall: systemWallClock,
+    settings: defaultSettings,
+    log: new RequestLog(defaultSettings.requestLogBytes),
+  };
   const listener = createListener({ ...shared, name: "router" });
   listener.open({ parts, clock: systemWallClock });
   t.after(async () => {
