@@ -96,7 +96,7 @@ export class Dispatcher {
    */
   async prioritize(cause: string, matchesKind: (kind: string) => boolean): Promise<void> {
     const outcomes = await this.#options.store.read(async (view) => {
-      const entries = await view.list(schedule, { by: "asked_by", equals: cause });
+      const entries = await view.list(schedule, { by: "cause", equals: cause });
       return entries
         .filter((entry) => matchesKind(entry.kind) && this.#mayRun(entry))
         .map((entry) => {

@@ -28,7 +28,7 @@ export const schedule = defineNumberedRows("schedule", "schedule", ScheduledEntr
   /** Entries by concurrency key, only of keys whose entries may all end at once, so not the many deliveries. */
   endable: ({ concurrency_key: key }) => (key.startsWith(endablePrefix) ? key : undefined),
   /** Entries by cause. Deliveries are found through their events and are not in this index. */
-  asked_by: ({ kind, cause }) => (kind === "deliver" ? undefined : (cause ?? undefined)),
+  cause: ({ kind, cause }) => (kind === "deliver" ? undefined : (cause ?? undefined)),
 });
 
 const endablePrefix = "contract ";

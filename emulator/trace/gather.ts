@@ -229,8 +229,8 @@ class TraceGatherer {
     }
     for (const effect of await this.#listSome(causes, { by: "before", equals }))
       await this.#addCauseWithEffects(effect);
-    for (const attempt of await this.#listSome(attempts, { by: "asked_by", equals })) await this.#addAttempt(attempt);
-    await this.#addWaiting(await this.#listSome(schedule, { by: "asked_by", equals }));
+    for (const attempt of await this.#listSome(attempts, { by: "cause", equals })) await this.#addAttempt(attempt);
+    await this.#addWaiting(await this.#listSome(schedule, { by: "cause", equals }));
     for (const attempt of await this.#listSome(attempts, { by: "moved_by", equals })) await this.#addAttempt(attempt);
     for (const effect of await this.#listSome(causes, { by: "moved_by", equals }))
       await this.#addCauseWithEffects(effect);

@@ -145,7 +145,7 @@ export const attempts = defineRows({
   key: (row) => toAttemptKey(row.delivery_id, row.number),
   indexes: {
     /** The index contains only resends, because the delivery determines the cause of other attempts. */
-    asked_by: (row) => (row.resend ? (row.cause ?? undefined) : undefined),
+    cause: (row) => (row.resend ? (row.cause ?? undefined) : undefined),
     moved_by: (row) => row.moved_by ?? undefined,
   },
 });
