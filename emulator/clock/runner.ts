@@ -19,7 +19,7 @@ export interface RunnerOptions
   /** Runs one entry at a time, in the order of (due, id). */
   readonly deterministic?: boolean;
   readonly limits?: Partial<AdvanceLimits>;
-  readonly onTakeOver?: () => void;
+  readonly onReplaceState?: () => void;
 }
 
 export interface ClockStatus {
@@ -132,7 +132,7 @@ export class Runner {
   /** Restarts with another state, which running entries cannot change. An advance ends. Returns running entries. */
   replaceState(clock: ClockState): readonly ScheduledEntry[] {
     const runningEntries = this.#dispatcher.abandon();
-    this.#options.onTakeOver?.();
+    this.#options.onReplaceState?.();
     this.#options.clock.replaceState(clock);
     this.#dispatcher = this.#createDispatcher();
     return runningEntries;

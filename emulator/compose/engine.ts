@@ -54,7 +54,7 @@ export function startEngine(
     wall,
     closeSignal,
     graceMs: options.graceMs,
-    onTakeOver: () => links.abandon(),
+    onReplaceState: () => links.abandon(),
     createCauseRow,
     deterministic,
     handlers: {

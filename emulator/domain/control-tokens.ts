@@ -112,7 +112,7 @@ export class ControlTokens {
    * Copies the tokens to the next state and replaces the current state. No token changes in between. Tokens of a
    * workspace that the next state lacks end, because a later workspace can have its ID and its name.
    */
-  carryOver<T>(nextStore: Store, takeOver: () => Promise<T>): Promise<T> {
+  carryOver<T>(nextStore: Store, replace: () => Promise<T>): Promise<T> {
     return this.#changeMutex.runExclusive(async () => {
       const [rows, clients] = await this.#store.read(async (view) => {
         const rows = await view.list(controlTokens);
@@ -126,7 +126,7 @@ export class ControlTokens {
             tx.put(controlTokens, row);
         }
       });
-      return takeOver();
+      return replace();
     });
   }
 

@@ -165,7 +165,7 @@ export interface ConsistentContents {
 }
 
 /** Steps of a replacement, while there are neither reads nor writes. */
-export interface TakeoverHooks {
+export interface ReplacementHooks {
   /** Saves the document of the replaced state, as `export` returns it. If it rejects, nothing changes. */
   readonly saveReplaced?: ((document: AsyncIterable<string>) => Promise<void>) | undefined;
   /** Members at the top of that document, as for `export`. */
@@ -233,7 +233,7 @@ export interface Store {
   /** Creates a separate store from an exported document. Throws StateFormatError if the document is not a state. */
   parseDocument(document: unknown): Store;
   /** Durably replaces the state with that of a store, all or nothing. That store must not be used afterwards. */
-  takeOver(nextStore: Store, hooks?: TakeoverHooks): Promise<void>;
+  replaceWith(nextStore: Store, hooks?: ReplacementHooks): Promise<void>;
   /**
    * Resolves when all earlier commits are durable. It does not wait for open transactions. Fails with StoreFailedError
    * if the disk rejects writes, after the lost changes were rolled back, and if the store is closed.

@@ -4,7 +4,7 @@ import { clockState } from "../clock/virtual-clock.ts";
 import { applyClusterRows, type Cluster, clusterRows } from "../domain/clusters.ts";
 import type { ControlTokens } from "../domain/control-tokens.ts";
 import { releaseClaims } from "../router/handlers.ts";
-import type { Store, TakeoverHooks } from "../store/port.ts";
+import type { ReplacementHooks, Store } from "../store/port.ts";
 
 interface ServedState {
   readonly store: Store;
@@ -26,7 +26,7 @@ export async function replaceState(
     onRestored = () => {},
     position,
     ...hooks
-  }: Pick<TakeoverHooks, "saveReplaced" | "head" | "past"> & {
+  }: Pick<ReplacementHooks, "saveReplaced" | "head" | "past"> & {
     readonly onRestored?: () => void;
     readonly position?: { readonly ids?: unknown };
   } = {},
@@ -37,7 +37,7 @@ export async function replaceState(
   );
   if (!clock) throw new Error("The state has no clock");
   let runningEntries: readonly ScheduledEntry[] = [];
-  const takeoverHooks = {
+  const replacementHooks = {
     ...hooks,
     moment: position && { at: clock.manual_now, ids: position.ids },
     onReplaced() {
@@ -46,7 +46,7 @@ export async function replaceState(
       onRestored();
     },
   };
-  await tokens.carryOver(newStore, () => store.takeOver(newStore, takeoverHooks));
+  await tokens.carryOver(newStore, () => store.replaceWith(newStore, replacementHooks));
   await runner.waitForAdvance();
   return runningEntries;
 }

@@ -38,12 +38,12 @@ export async function createTemporaryFolder(t: TestContext): Promise<string> {
 export async function resetStore(store: Store, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
   const next = store.createEmptyStore();
   await next.transaction("reset", fill);
-  await store.takeOver(next);
+  await store.replaceWith(next);
 }
 
 /** Replaces the content with an exported document, as an import does. */
 export const importDocument = async (store: Store, document: unknown): Promise<void> =>
-  store.takeOver(store.parseDocument(document));
+  store.replaceWith(store.parseDocument(document));
 
 /** Exports the document of a store. */
 export async function exportDocument(store: Store): Promise<StoreContent> {

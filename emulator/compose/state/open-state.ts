@@ -134,7 +134,7 @@ async function openCopy(origin: StateSource, options: OpenStateOptions): Promise
       const bytes = await origin.uploads.open(hash);
       if (bytes) await blobs.put(bytes, Number.POSITIVE_INFINITY);
     }
-    await store.takeOver(sourceStore);
+    await store.replaceWith(sourceStore);
   }
   ids.moveTo(snapshotHead?.beside.ids ?? (await ids.startSequence(store)));
   return { ...parts, clusters, snapshotHead };

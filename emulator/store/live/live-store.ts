@@ -12,12 +12,12 @@ import {
   type History,
   type LoadedState,
   type Moment,
+  type ReplacementHooks,
   StateReplacedError,
   type Store,
   type StoreChange,
   StoreChangedError,
   StoreFailedError,
-  type TakeoverHooks,
   type Transaction,
   type View,
 } from "../port.ts";
@@ -210,10 +210,13 @@ export class LiveStore implements Store {
     return new LiveStore({ state: parseState(document, this.#state.collections), wall: this.#wall });
   }
 
-  async takeOver(next: Store, { saveReplaced, head, onReplaced, past, moment }: TakeoverHooks = {}): Promise<void> {
+  async replaceWith(
+    next: Store,
+    { saveReplaced, head, onReplaced, past, moment }: ReplacementHooks = {},
+  ): Promise<void> {
     if (!(next instanceof LiveStore))
       throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
-    await this.#acquireExclusive("state.take-over");
+    await this.#acquireExclusive("state.replace");
     try {
       await saveReplaced?.(createDocument(this.#state.takeSnapshot(), head?.()));
       await this.#log?.replace(next.#state, past, moment);

@@ -37,7 +37,7 @@ const overrideStore = (store: Store, difference: Partial<Store>): Store => ({
   readContents: () => store.readContents(),
   createEmptyStore: () => store.createEmptyStore(),
   load: (document) => store.load(document),
-  takeOver: (next, moments) => store.takeOver(next, moments),
+  replaceWith: (next, moments) => store.replaceWith(next, moments),
   parseDocument: (document) => store.parseDocument(document),
   close: () => store.close(),
   writable: true,

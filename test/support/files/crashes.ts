@@ -103,7 +103,7 @@ async function runLife(life: StoreLife, disk: ForgetfulDisk, hasCrashed = () => 
       } else if (action === "go back") {
         const snapshotStore = await openSnapshotStore(disk);
         const { store: next } = await store.load((await snapshotStore.open("kept"))!);
-        await store.takeOver(next, {
+        await store.replaceWith(next, {
           saveReplaced: (present) => snapshotStore.put("left", addChecksum(present)),
           past,
         });
@@ -112,7 +112,7 @@ async function runLife(life: StoreLife, disk: ForgetfulDisk, hasCrashed = () => 
         const history = store.history!;
         const [last] = await listCommits(history);
         const before = await history.restoreAfter(last! - 1);
-        await store.takeOver(before.store, { past: before.past });
+        await store.replaceWith(before.store, { past: before.past });
         acknowledgedCount += 1;
       } else if (action === "export and replace") {
         await importDocument(store, await exportDocument(store));

@@ -56,7 +56,7 @@ async function rewindStore(store: Store, steps: number): Promise<void> {
   const numbers: number[] = [];
   const historyStart = await history.visit(({ number }) => numbers.push(number) <= steps);
   const { store: next, past } = await history.restoreAfter(historyStart ? historyStart.number : numbers[steps]!);
-  await store.takeOver(next, { past });
+  await store.replaceWith(next, { past });
 }
 
 /** The history can be restored, for stores that keep one. */
@@ -78,7 +78,7 @@ export function defineHistorySuite(name: string, open: Open): void {
             else if (step === "keep") {
               savedPoint = { past: store.history!.getPosition(), document: await exportDocument(store), way };
             } else if (step === "restore") {
-              await store.takeOver(store.parseDocument(savedPoint.document), { past: savedPoint.past });
+              await store.replaceWith(store.parseDocument(savedPoint.document), { past: savedPoint.past });
               way = savedPoint.way;
             } else if (step === "reset") {
               await resetStore(store, (tx) => tx.put(people, createPerson(500)));

@@ -88,7 +88,7 @@ export function defineWholeStateSuite(open: Open): void {
       await next.transaction("amend", (tx) => tx.put(people, createPerson(2)));
       await store.transaction("change", (tx) => tx.delete(people, 1));
       const waited: Promise<unknown>[] = [];
-      await store.takeOver(next, {
+      await store.replaceWith(next, {
         saveReplaced: async (present) => {
           // It waits, and finds another state than the one for which it was started.
           waited.push(store.transaction("late", (tx) => tx.put(people, createPerson(9))));
@@ -109,7 +109,7 @@ export function defineWholeStateSuite(open: Open): void {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => tx.put(people, createPerson(1)));
       const keep = () => Promise.reject(new Error("no room"));
-      await assert.rejects(store.takeOver(store.createEmptyStore(), { saveReplaced: keep }), { message: "no room" });
+      await assert.rejects(store.replaceWith(store.createEmptyStore(), { saveReplaced: keep }), { message: "no room" });
       assert.deepEqual(getIds(await store.read((view) => view.list(people))), [1]);
     });
 
