@@ -94,14 +94,6 @@ const homes: Readonly<Record<string, { readonly meaning: string; readonly path: 
   Verdict: { meaning: "whether a signature holds", path: /^src\/schemes\// },
 };
 
-/** Files that can use a retired word. */
-const exceptions: Readonly<Record<string, readonly string[]>> = {
-  // Field of version 1 of an entry, which the migration reads.
-  "emulator/clock/schedule.ts": ["lane"],
-  // The word is the verb in "Without anything happening".
-  "src/api/emulator/activities.ts": ["happening"],
-};
-
 /** Splits a name into words in lower case. `deliveryLanes` and `delivery-lanes` contain `lanes`. */
 const splitName = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.map(convertToLower) ?? [];
 const convertToLower = (word: string): string => word.toLowerCase();
@@ -115,9 +107,7 @@ export const findRetiredWords = (files: readonly SourceFile[]): string[] =>
     const names = [path, ...new Set(text.match(/[A-Za-z]+/g))];
     const declared = [...text.matchAll(declaration)].map(([, name]) => name!);
     const byName = declared.filter((name) => Object.hasOwn(retiredNames, name));
-    const byWord = names
-      .flatMap(splitName)
-      .filter((word) => Object.hasOwn(retiredWords, word) && !exceptions[path]?.includes(word));
+    const byWord = names.flatMap(splitName).filter((word) => Object.hasOwn(retiredWords, word));
     const astray = Object.keys(homes).filter((word) => declared.includes(word) && !homes[word]!.path.test(path));
     return [
       ...byName.map((name) => `${path} says ${name} for ${retiredNames[name]}`),
