@@ -48,7 +48,7 @@ export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly exp
     [signedUrlParameters.expires, String(grant.expiresSeconds)],
     [signedUrlParameters.signedHeaders, grant.contentType === undefined ? "host" : "content-type;host"],
   );
-  query.push([signedUrlParameters.signature, computeSignature(grant, query)]);
+  query.push([signedUrlParameters.signature, signQuery(grant, query)]);
   return {
     url: `${origin}${path}?${new URLSearchParams(query)}`,
     expiresAtMs: signedAtMs + grant.expiresSeconds * 1_000,
@@ -66,7 +66,7 @@ export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }):
   const bindsType = getValue(signedUrlParameters.signedHeaders) === "content-type;host";
   if (bindsType && request.contentType === undefined) return mismatchVerdict;
 
-  const expected = computeSignature({ ...request, contentType: bindsType ? request.contentType : undefined }, signed);
+  const expected = signQuery({ ...request, contentType: bindsType ? request.contentType : undefined }, signed);
   if (query.length !== signed.length + 1) return mismatchVerdict;
   if (!isEqualInConstantTime(getValue(signedUrlParameters.signature), expected)) return mismatchVerdict;
 
@@ -76,7 +76,7 @@ export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }):
 }
 
 /** Computes the HMAC-SHA256 of method, host, path, the other parameters sorted by name, and the media type. */
-function computeSignature({ key, method, url, contentType }: UrlGrant, query: readonly QueryParameter[]): string {
+function signQuery({ key, method, url, contentType }: UrlGrant, query: readonly QueryParameter[]): string {
   const { host, path } = splitUrl(url);
   const sorted = new URLSearchParams([...query]);
   sorted.sort();

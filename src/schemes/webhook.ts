@@ -101,7 +101,7 @@ interface StandardWebhook {
 export const standardWebhookHeaders = (message: StandardWebhook): StandardWebhookHeaders => ({
   "webhook-id": message.id,
   "webhook-timestamp": message.timestamp,
-  "webhook-signature": computeSignature(message),
+  "webhook-signature": signStandardWebhook(message),
 });
 
 /**
@@ -118,13 +118,13 @@ export function verifyStandardWebhook(
   const ageSeconds = Math.floor(received.nowMs / 1_000) - Number(timestamp);
   if (!/^\d+$/.test(timestamp) || Math.abs(ageSeconds) > standardWebhookToleranceSeconds)
     return createInvalidVerdict("stale");
-  const expected = computeSignature({ ...received, id, timestamp });
+  const expected = signStandardWebhook({ ...received, id, timestamp });
   return signatures.split(" ").some((given) => isEqualInConstantTime(given, expected))
     ? validVerdict
     : createInvalidVerdict("mismatch");
 }
 
-function computeSignature({ secret, id, timestamp, body }: StandardWebhook): string {
+function signStandardWebhook({ secret, id, timestamp, body }: StandardWebhook): string {
   const key = decodeKey(secret?.replace(/^whsec_/, ""), "The webhook secret");
   return `v1,${computeHmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
 }
