@@ -3,7 +3,7 @@ import { bytes, defineOperation, empty, stream } from "../operation.ts";
 import { storage } from "../services.ts";
 
 /** DECISIONS.md, C24 */
-const maxBytes = 5 * 1024 ** 3;
+const maxUploadBytes = 5 * 1024 ** 3;
 
 /** Algorithms of `x-amz-checksum-…`. */
 export const checksumAlgorithms = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"] as const;
@@ -36,7 +36,7 @@ export const putObject = defineOperation({
   method: "PUT",
   path: "/_storage/{object_key}/{filename}",
   auth: "none",
-  request: { params, query: signature, body: stream({ maxBytes }) },
+  request: { params, query: signature, body: stream({ maxBytes: maxUploadBytes }) },
   responses: { 200: empty() },
   failures: [
     "storage-two-mechanisms",
