@@ -13,7 +13,7 @@ import { inviteMember } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";
 import { ProblemCollector } from "../response.ts";
 import { findAssigneeProblem, findMemberByEmail } from "../workspace/workspace-rows.ts";
-import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
+import { type Contract, requireContract, requireContractByNumber } from "./rows.ts";
 
 /** A permission of a user or of a role on a contract. Exactly one of the two ids is set (DECISIONS.md, C26). */
 const Access = z.strictObject({
@@ -40,7 +40,7 @@ export const listAccess = (view: View, { id }: Contract): Promise<readonly Acces
 export const accessHandlers = {
   "contract-details.invite": inTransaction(async (tx, { params, body: { items } }, context) => {
     const { caller, fail, clock } = context;
-    const contract = await requireContractNumber(tx, caller, params.contract_id, fail);
+    const contract = await requireContractByNumber(tx, caller, params.contract_id, fail);
     const problems = await findProblems(tx, caller, items);
     if (problems) return fail("invalid-fields", problems);
     for (const { role_id = null, user_id = null, new_user_email, permission_name, note = null } of items) {

@@ -6,7 +6,7 @@ import type { Performer } from "../../webhooks/emit.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { mapPage, paginateSlice } from "../response.ts";
 import { emitContractEvent, toPerformer } from "./records.ts";
-import { type Contract, requireContractNumber } from "./rows.ts";
+import { type Contract, requireContractByNumber } from "./rows.ts";
 
 const Comment = z.strictObject({
   id: z.int(),
@@ -21,13 +21,13 @@ export const comments = defineNumberedRows("comments", "comment", Comment, { con
 
 export const commentHandlers = {
   "comments.list": inView(async (view, { params, query }, { caller, fail }) => {
-    const contract = await requireContractNumber(view, caller, params.contract_id, fail);
+    const contract = await requireContractByNumber(view, caller, params.contract_id, fail);
     const newestFirst = { by: "contract", equals: contract.id, reverse: true } as const;
     return mapPage(await paginateSlice(view, comments, newestFirst, query), toCommentRecord);
   }),
 
   "comments.create": inTransaction(async (tx, { params, body }, context) => {
-    const contract = await requireContractNumber(tx, context.caller, params.contract_id, context.fail);
+    const contract = await requireContractByNumber(tx, context.caller, params.contract_id, context.fail);
     const performer = toPerformer(context.caller);
     return toCommentRecord(
       await addComment(tx, context, contract, body.comment, { by: performer, id: context.caller.user.id }),

@@ -15,7 +15,7 @@ import { draftFromTemplate } from "./creation/template-contract.ts";
 import { createByTransition, transitionContract } from "./lifecycle/transition.ts";
 import { readRecipientLinks } from "./links.ts";
 import { findPartyOfContact, toCreatedContract, toPerformer } from "./records.ts";
-import { type Contract, type ContractSignatory, requireContract, requireContractNumber } from "./rows.ts";
+import { type Contract, type ContractSignatory, requireContract, requireContractByNumber } from "./rows.ts";
 
 export const contractHandlers = {
   "contracts.create": inTransaction(async (tx, { body }, context) => {
@@ -50,7 +50,7 @@ export const contractHandlers = {
   }),
 
   "contracts.recipient-link": inView(async (view, { params, query }, { cluster, caller, fail }) => {
-    const row = await requireContractNumber(view, caller, params.contract_id, fail);
+    const row = await requireContractByNumber(view, caller, params.contract_id, fail);
     const email = toAddressKey(query.recipient_email);
     const signatory = row.signatories.find((each) => toAddressKey(each.email) === email);
     if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
@@ -58,7 +58,7 @@ export const contractHandlers = {
   }),
 
   "contracts.embedded-link": inView(async (view, { params, query }, { cluster, caller, fail }) => {
-    const row = await requireContractNumber(view, caller, params.contract_id, fail);
+    const row = await requireContractByNumber(view, caller, params.contract_id, fail);
     const email = query.cp_email_id;
     if (!findPartyOfContact(row, email)) return fail("not-a-contact", { email });
     return { url: `${cluster.url}${(await readRecipientLinks(view, row)).buildPath(email)}` };

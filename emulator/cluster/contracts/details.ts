@@ -12,7 +12,7 @@ import { toOrgUser } from "../workspace/users.ts";
 import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { requireVisibleContract } from "./access.ts";
 import { emitContractEvent, findPendingParty, toPerformer } from "./records.ts";
-import { type Contract, contracts, requireContract, requireContractNumber, storeContractChange } from "./rows.ts";
+import { type Contract, contracts, requireContract, requireContractByNumber, storeContractChange } from "./rows.ts";
 
 /** Handlers for the data that is stored next to a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers = {
@@ -46,7 +46,7 @@ export const contractDetailHandlers = {
   }),
 
   "contract-details.business-user": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireContractNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
+    const row = await requireContractByNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
     const user = await findActiveUser(tx, caller.workspace, body.user_id);
     if (!user) return fail("invalid-fields", { user_id: [formatRowNotFound(body.user_id)] });
     storeContractChange(tx, row, clock.now(), { business_user_id: user.id });
@@ -54,8 +54,8 @@ export const contractDetailHandlers = {
   }),
 
   "contract-details.relate": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireContractNumber(tx, caller, params.contract_id, fail);
-    const relatedContract = await requireContractNumber(tx, caller, body.related_contract_id, () =>
+    const row = await requireContractByNumber(tx, caller, params.contract_id, fail);
+    const relatedContract = await requireContractByNumber(tx, caller, body.related_contract_id, () =>
       fail("invalid-fields", { related_contract_id: [formatRowNotFound(body.related_contract_id)] }),
     );
     // PARENT points to the other contract. The other kinds point to the contract that depends on this one.
@@ -67,7 +67,7 @@ export const contractDetailHandlers = {
   }),
 
   "contract-details.process-metrics": inView(async (view, { params }, { caller, fail }) => {
-    const row = await requireContractNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
+    const row = await requireContractByNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
     return buildProcessMetrics(row);
   }),
 
@@ -89,7 +89,7 @@ export const contractDetailHandlers = {
   }),
 
   "intake-form.responses": inView(async (view, { params, query }, { caller, fail }) => {
-    const row = await requireContractNumber(view, caller, params.contract_id, fail);
+    const row = await requireContractByNumber(view, caller, params.contract_id, fail);
     const creator = await toOrgUser(view, row.created_by);
     const isTemplate = query.questionnaire_type === "TEMPLATE";
     const answers = isTemplate ? row.contract_data : row.intake_form?.data;

@@ -225,7 +225,7 @@ export async function requireContract(
 }
 
 /** Returns the contract of a plain integer id, for paths that contain one (DECISIONS.md, F23). */
-export async function requireContractNumber(
+export async function requireContractByNumber(
   view: View,
   caller: AuthenticatedMember,
   id: number,

@@ -10,7 +10,7 @@ import type { ClusterCall, ClusterHandlers } from "../context.ts";
 import { requireVisibleContract } from "../contracts/access.ts";
 import { transitionContract } from "../contracts/lifecycle/transition.ts";
 import { toPerformer } from "../contracts/records.ts";
-import { type Contract, requireContract, requireContractNumber, storeContractChange } from "../contracts/rows.ts";
+import { type Contract, requireContract, requireContractByNumber, storeContractChange } from "../contracts/rows.ts";
 import { checkPdf, type PdfReader, pdfReaderBusy } from "../pdf/reader.ts";
 import { signObjectUrl, storedObjects } from "../storage/storage.ts";
 import { applyDefaultAnswers, reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
@@ -57,7 +57,7 @@ export const documentHandlers = {
   },
 
   "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
-    const row = await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
+    const row = await store.read((view) => requireContractByNumber(view, caller, params.contract_id, fail));
     const document = findNewestVersion(row, docxMediaType);
     const isOutdated = document !== row.versions.at(-1);
     if (!document || (isOutdated && !body.fallback_to_last_available_docx))
@@ -116,10 +116,10 @@ export const documentHandlers = {
 
   "documents.upload-version": async ({ params, body }, { store, blobs, pdfs, clock, settings, caller, fail }) => {
     const upload = await getUpload(body.document_name, body.document_base_64, pdfs, fail);
-    await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
+    await store.read((view) => requireContractByNumber(view, caller, params.contract_id, fail));
     const blob = await storeFile(blobs, upload.file);
     return store.transaction("documents.upload-version", async (tx) => {
-      const row = await requireContractNumber(tx, caller, params.contract_id, fail);
+      const row = await requireContractByNumber(tx, caller, params.contract_id, fail);
       const version = createVersion(tx, caller.user, clock.now(), {
         file_name: body.document_name,
         content_type: upload.content_type,

@@ -8,7 +8,7 @@ import type { View } from "../../store/port.ts";
 import { listLatestDeliveries, scheduleResend } from "../../webhooks/log.ts";
 import { type Webhook, webhookRows } from "../../webhooks/webhooks.ts";
 import type { ClusterHandlers } from "../context.ts";
-import { requireContractNumber } from "../contracts/rows.ts";
+import { requireContractByNumber } from "../contracts/rows.ts";
 import { requireDeveloperSettings } from "./credentials.ts";
 import { toOrgUser } from "./users.ts";
 
@@ -59,7 +59,7 @@ export const webhookHandlers = {
 
   "webhooks.re-trigger": inTransaction(async (tx, { body }, { clock, caller, fail }) => {
     for (const id of body.contract_ids) {
-      await requireContractNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
+      await requireContractByNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
     }
     const deliveries = await listLatestDeliveries(tx, caller.workspace.id, body.contract_ids);
     if (deliveries.length === 0) fail("nothing-to-re-trigger");

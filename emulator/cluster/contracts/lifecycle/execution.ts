@@ -18,7 +18,7 @@ import {
   type ContractSignatory,
   contracts,
   requireContract,
-  requireContractNumber,
+  requireContractByNumber,
 } from "../rows.ts";
 import { addReview, findNextSignatories, findPrecedingSignatory, inviteNextSignatories } from "./lifecycle.ts";
 import { listSigningMails, sendContractEmails } from "./timers.ts";
@@ -136,7 +136,7 @@ export const executionHandlers = {
 
   "execution.request-review": inTransaction(async (tx, { params, body }, context) => {
     const { caller, fail } = context;
-    const row = await requireContractNumber(tx, caller, params.contract_id, fail);
+    const row = await requireContractByNumber(tx, caller, params.contract_id, fail);
     const { assignee_user_id, assignee_role_id, description } = body;
     const assignee = { assignee_user_id, assignee_role_id };
     const problem = await findAssigneeProblem(tx, caller.workspace, assignee, onlyOneAssignee);
