@@ -64,7 +64,7 @@ const createGroupsPlugin = (groups: ReadonlyMap<string, readonly string[]>): Plu
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^group:/ }, ({ path }) => ({ path: path.slice("group:".length), namespace: "group" }));
     onLoad({ filter: /.*/, namespace: "group" }, ({ path }) => ({
-      contents: ["answered.ts", ...groups.get(path)!]
+      contents: ["returned-failures.ts", ...groups.get(path)!]
         .map((file) => `import ${JSON.stringify(join(import.meta.dirname, file))};\n`)
         .join(""),
       resolveDir: root,

@@ -10,7 +10,7 @@ const minFilesPerProcess = 20;
 const slowPerProcess: Readonly<Record<string, number>> = {
   browser: 6,
   "cli/terminal": 5,
-  "cli/trouble": 5,
+  "cli/failures": 5,
   "emulator/compose/postgres": 4,
   interop: 7,
 };

@@ -58,7 +58,7 @@ const slow = [
   "cli/interrupt",
   "cli/terminal",
   // These tests use hostile services, clients and files.
-  "cli/trouble",
+  "cli/failures",
   "emulator/cluster/garbage",
   "emulator/cluster/pdf/hostile-files",
   // These tests call every operation, or replay thousands of requests.
@@ -85,7 +85,7 @@ const slowTogether = [
   "emulator/compose/ended",
   "emulator/console/bundle",
   "emulator/store/file/disk-full",
-  "emulator/store/file/disk-trouble",
+  "emulator/store/file/failing-disk",
   "files/lock",
   "structure/bench",
   "structure/doors",
@@ -99,7 +99,7 @@ const slowTogether = [
   "emulator/cluster/pdf/pdf",
   "emulator/cluster/pdf/spare",
   "emulator/hostile-input",
-  "emulator/http/departure",
+  "emulator/http/slow-responses",
   "emulator/http/heavy-bodies",
   "emulator/http/hostile",
   "emulator/http/slow-readers",
@@ -175,11 +175,11 @@ process.exitCode = await runNode([
 // Declared failures that no test of the emulator returns are reported.
 if (options.length === 0 && (selected.length === 0 ? !args.includes("--slow") : selected.includes("emulator"))) {
   const { registry } = await import("../src/api/registry.ts");
-  const answered = new Set(readFileSync(join(folder, returnedFailuresFile), "utf8").split("\n"));
-  const missing = listUnreturnedFailures(registry, answered);
+  const returned = new Set(readFileSync(join(folder, returnedFailuresFile), "utf8").split("\n"));
+  const missing = listUnreturnedFailures(registry, returned);
   if (missing.length > 0) {
     process.exitCode = 1;
-    process.stderr.write(`Declared failures that no test saw answered:\n${missing.join("\n")}\n`);
+    process.stderr.write(`Declared failures that no operation returned:\n${missing.join("\n")}\n`);
   }
 }
 

@@ -39,18 +39,18 @@ function createPathPattern(path: string): RegExp {
  * Name of a file in the folder of a run, with one line for each operation or service and each failure that its
  * emulators returned.
  */
-export const returnedFailuresFile = "answered.txt";
+export const returnedFailuresFile = "returned-failures.txt";
 
 /**
  * Lists declared failures that were never returned, as `<operation> <failure>`, or `<service> <failure>` if all
- * operations of a service declare the failure. `answered` has the lines of the file.
+ * operations of a service declare the failure. `returned` has the lines of the file.
  */
-export function listUnreturnedFailures(operations: readonly Operation[], answered: ReadonlySet<string>): string[] {
+export function listUnreturnedFailures(operations: readonly Operation[], returned: ReadonlySet<string>): string[] {
   const services = new Map(operations.map(({ service }) => [service.name, service]));
   return [
     ...operations.flatMap(({ id, failures }) => failures.map((code) => `${id} ${code}`)),
     ...[...services.values()].flatMap(({ name, failures }) => failures.map((code) => `${name} ${code}`)),
-  ].filter((line) => !answered.has(line));
+  ].filter((line) => !returned.has(line));
 }
 
 const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

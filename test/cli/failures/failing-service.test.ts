@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { PassThrough, Writable } from "node:stream";
 import { describe, it } from "node:test";
-import { main } from "../../src/cli/main.ts";
-import { createTestFolder } from "../support/cli/cli-emulator.ts";
-import { runCli } from "../support/cli/run-cli.ts";
-import { startReceiver } from "../support/receiver.ts";
-import { getSvcPath } from "../support/shipped.ts";
+import { main } from "../../../src/cli/main.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { getSvcPath } from "../../support/shipped.ts";
 
 const instantly = { now: () => Date.now(), monotonicNow: () => Date.now(), sleep: async () => {} };
 const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
