@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { WallClock } from "../../src/base/clock.ts";
 import { splitAtLineEnds } from "../../src/files/read-log.ts";
 import { type Blobs, compareByName, isSameName, measureBlob, type SnapshotStore } from "./blobs.ts";
@@ -26,15 +27,11 @@ export function createMemoryBlobs(existing?: Pick<Blobs, "open">): Blobs {
     },
     async open(sha256) {
       const bytes = blobs.get(sha256);
-      return bytes ? yieldBytes(bytes) : existing?.open(sha256);
+      return bytes ? Readable.from([bytes]) : existing?.open(sha256);
     },
     // All bytes are retained until the process ends.
     async extendUnreferencedRetention() {},
   };
-}
-
-async function* yieldBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
-  yield bytes;
 }
 
 export function createMemorySnapshotStore(): SnapshotStore {

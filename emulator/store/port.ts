@@ -16,11 +16,9 @@ export type Migration = (row: Readonly<Record<string, unknown>>) => object;
 
 interface Versioned {
   /**
-   * Version of the shape of the rows, from 1 (the default). Raise it with every change of the schema, or of the meaning
-   * of a field, that makes existing rows invalid.
+   * `migrate[0]` upgrades a row from version 1 to version 2, and so on. Add a migration with every change of the
+   * schema, or of the meaning of a field, that makes existing rows invalid. The key must not change.
    */
-  readonly version?: number;
-  /** `migrate[0]` upgrades a row from version 1 to version 2, and so on. The key must not change. */
   readonly migrate?: readonly Migration[];
 }
 
@@ -280,10 +278,6 @@ export class FileWriteError extends StoreFailedError {}
  * 503.
  */
 export class StoreChangedError extends StoreFailedError {}
-
-/** The failure of a log, for the callers whose changes it could not write. */
-export const toLogFailure = (reason: string, cause: unknown): StoreFailedError =>
-  cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause });
 
 /** This machine cannot use the state, for lack of space or permissions. The message names the remedy. */
 export class StateAccessError extends Error {

@@ -95,7 +95,7 @@ export const deliveries = defineNumberedRows(
     event: (row) => row.event_id,
     keep_until: (row) => row.keep_until ?? undefined,
   },
-  { version: 2, migrate: [({ put_off: postponement, ...row }) => ({ ...row, postponement })] },
+  { migrate: [({ put_off: postponement, ...row }) => ({ ...row, postponement })] },
 );
 
 /** Returns the status of a delivery in words. Its webhook is undefined if it is deleted. */
@@ -139,7 +139,6 @@ export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>;
 export const attempts = defineRows({
   name: "webhook_attempts",
   schema: DeliveryAttempt,
-  version: 3,
   // The third version added only an optional field.
   migrate: [(row) => ({ ...row, scheduled_number: row.resend ? null : row.number }), (row) => row],
   key: (row) => toAttemptKey(row.delivery_id, row.number),

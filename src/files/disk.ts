@@ -134,6 +134,11 @@ export async function readBeginning(disk: Disk, path: string, maxBytes: number):
 
 export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 
+/** Handles the error of a file that may be missing. */
+export function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
 const reasonsByCode = lookupTable<string>({
   EACCES: "permission is denied",
   EPERM: "the system does not allow it",

@@ -15,7 +15,6 @@ export const splitNameMigration: Migration = ({ name, ...rest }) => ({
 const addGrade: Migration = (row) => ({ ...row, grade: 1 });
 export const secondMembers = defineRows<{ id: number; first_name: string }>({
   name: "members",
-  version: 2,
   migrate: [splitNameMigration],
   schema: z.strictObject({ id: z.int(), first_name: z.string() }),
   key: (row) => row.id,
@@ -23,12 +22,11 @@ export const secondMembers = defineRows<{ id: number; first_name: string }>({
 });
 export const thirdMembers = defineRows<{ id: number; first_name: string; grade: number }, "grade">({
   name: "members",
-  version: 3,
   migrate: [splitNameMigration, addGrade],
   schema: z.strictObject({ id: z.int(), first_name: z.string(), grade: z.int() }),
   key: (row) => row.id,
   indexes: { grade: (row) => row.grade },
 });
 /** The third version without its migration. */
-export const membersWithoutMigration = { ...thirdMembers, version: 1, migrate: [] };
+export const membersWithoutMigration = { ...thirdMembers, migrate: [] };
 export const owners = defineMapping("owners");

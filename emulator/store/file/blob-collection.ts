@@ -1,14 +1,18 @@
 import { createReadStream, existsSync } from "node:fs";
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import * as z from "zod";
+import { dictionary } from "../../../src/api/shapes.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
+import { tryParseJson } from "../../../src/base/object.ts";
 import { commitTempFile, isTemporaryName, writeFileAtomic, writeTempFile } from "../../../src/files/atomic-write.ts";
-import { type Disk, describeFsError, isMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, describeFsError, ignoreMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
 import { isLockRemnant } from "../../../src/files/lock.ts";
 import { type Blobs, measureBlob, storeContent } from "../blobs.ts";
 import { FileWriteError } from "../port.ts";
 import { getSnapshotFolder } from "./file-snapshot-store.ts";
 import { getHistoryFolder } from "./history-files.ts";
+import { parseJournalName } from "./journal.ts";
 
 /*
  * Decides when uploaded bytes are removed. A row refers to them by their hash. So does an exported state, whose
@@ -28,11 +32,12 @@ import { getHistoryFolder } from "./history-files.ts";
 const unreferencedRetentionMs = 30 * 24 * 3_600_000;
 const minCheckIntervalMs = 24 * 3_600_000;
 
-interface UnreferencedNote {
-  readonly looked_at: string;
+const UnreferencedNote = z.object({
+  looked_at: z.string(),
   /** ISO time of the first check that found them unreferenced, by hash. */
-  readonly unnamed_since: Readonly<Record<string, string>>;
-}
+  unnamed_since: dictionary(z.string()),
+});
+type UnreferencedNote = z.infer<typeof UnreferencedNote>;
 
 interface BlobCollectionOptions {
   readonly path: string;
@@ -76,22 +81,16 @@ export async function collectBlobs({
 
 /** Reads the note. Fails if another file has its name, because that file belongs to the user. */
 async function readNote(path: string): Promise<UnreferencedNote | undefined> {
-  const text = await readFile(path, "utf8").catch((error) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
+  const text = await readFile(path, "utf8").catch(ignoreMissing);
   if (text === undefined) return undefined;
-  const note = JSON.parse(text) as Partial<UnreferencedNote>;
-  if (typeof note?.looked_at !== "string" || typeof note.unnamed_since !== "object") {
-    throw new Error(`${path} has other contents`);
-  }
-  return note as UnreferencedNote;
+  const { data } = UnreferencedNote.safeParse(tryParseJson(text));
+  if (!data) throw new Error(`${path} has other contents`);
+  return data;
 }
 
 /** Reports whether a file in the folder of a state belongs to that state and refers to no uploads. */
 function belongsToState(name: string, path: string, folder: string): boolean {
   const base = basename(path);
-  const journal = `${base}.journal.`;
   return (
     [
       base,
@@ -104,7 +103,7 @@ function belongsToState(name: string, path: string, folder: string): boolean {
     ].includes(name) ||
     isLockRemnant(name, `${base}.run`) ||
     isTemporaryName(name, base) ||
-    (name.startsWith(journal) && /^\d+$/.test(name.slice(journal.length)))
+    parseJournalName(name, base) !== undefined
   );
 }
 

@@ -1,7 +1,7 @@
 import { svcVersion } from "../../../src/base/version.ts";
 import type { MappingTable } from "../live/mapping-table.ts";
 import { State } from "../live/state.ts";
-import { createCurrentUpgrade, SchemaMismatchError, Upgrade } from "../live/versions.ts";
+import { listVersions, SchemaMismatchError, Upgrade } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
 import { addRow, addSequence, parseVersions, requireFormat, requireObject } from "./document.ts";
 
@@ -26,11 +26,11 @@ export class DocumentReader {
   /** The members before the sections, such as the format and the generation. */
   readonly head: Record<string, unknown> = Object.create(null);
   line = 1;
+  /** The upgrade from the versions that the head names. It also applies to data that is read after the document. */
+  upgrade: Upgrade;
   #section: Section = "start";
-  #upgrade: Upgrade | undefined;
   /** The version of svc that wrote the document, if it is known before the head is parsed. */
   #writer: string | undefined;
-
   readonly #isSealed: boolean;
 
   /**
@@ -38,12 +38,8 @@ export class DocumentReader {
    */
   constructor(collections: readonly Collection[], { isSealed = false } = {}) {
     this.state = new State(collections);
+    this.upgrade = new Upgrade(listVersions(collections), collections);
     this.#isSealed = isSealed;
-  }
-
-  /** The upgrade from the versions that the head names. It also applies to data that is read after the document. */
-  get upgrade(): Upgrade {
-    return this.#upgrade ?? createCurrentUpgrade(this.state.collections);
   }
 
   /** True after the sections are closed. The remaining text belongs to the container. */
@@ -88,10 +84,9 @@ export class DocumentReader {
   }
 
   #readRows(body: string, collection: string): void {
-    const upgrade = this.upgrade;
-    const isTrusted = this.#isSealed && this.#writer === svcVersion && !upgrade.isNeeded;
+    const isTrusted = this.#isSealed && this.#writer === svcVersion && !this.upgrade.isNeeded;
     for (const row of this.#parse(body, (lines) => `[${lines}]`)) {
-      addRow(this.state, upgrade, collection, row, "The value", isTrusted);
+      addRow(this.state, this.upgrade, collection, row, "The value", isTrusted);
       this.line += 1;
     }
   }
@@ -152,7 +147,7 @@ export class DocumentReader {
       requireFormat(this.head[name], this.#writer);
       this.#section = "head";
     } else if (section === "head" && name === "sequences") {
-      this.#endHead();
+      this.upgrade = new Upgrade(parseVersions(this.head.collections), this.state.collections, this.#writer);
       for (const [sequence, last] of Object.entries(requireObject(parseJson(value), "The value"))) {
         addSequence(this.state, sequence, last);
       }
@@ -171,11 +166,6 @@ export class DocumentReader {
     } else {
       throw createDamageError();
     }
-  }
-
-  #endHead(): void {
-    const versions = parseVersions(this.head.collections);
-    this.#upgrade = new Upgrade({ svcVersion: this.#writer, versions }, this.state.collections);
   }
 }
 

@@ -4,7 +4,7 @@ import { svcVersion } from "../../../src/base/version.ts";
 import { type Disk, readBeginning } from "../../../src/files/disk.ts";
 import type { RowTable } from "../live/row-table.ts";
 import { State } from "../live/state.ts";
-import { listVersions, SchemaMismatchError, Upgrade, type Versions } from "../live/versions.ts";
+import { formatWriter, listVersions, SchemaMismatchError, Upgrade, type Versions } from "../live/versions.ts";
 import { type Collection, type ConsistentContents, type DocumentHead, StateFormatError } from "../port.ts";
 
 const maxSliceLines = 4_000;
@@ -94,7 +94,7 @@ export function parseState(document: unknown, collections: readonly Collection[]
   if (format === undefined) rejectFormat('The document is not an exported state: "svc_state" is missing');
   const writer = typeof written_by === "string" ? written_by : undefined;
   requireFormat(format, writer);
-  const upgrade = new Upgrade({ svcVersion: writer, versions: parseVersions(versions ?? {}) }, collections);
+  const upgrade = new Upgrade(parseVersions(versions ?? {}), collections, writer);
   for (const [name, last] of Object.entries(requireObject(sequences ?? {}, '"sequences"')))
     addSequence(state, name, last);
   for (const [name, list] of Object.entries(requireObject(rows ?? {}, '"rows"'))) {
@@ -222,9 +222,10 @@ export const formatVersion = 1;
  */
 export function requireFormat(format: unknown, writer?: string): void {
   if (format === formatVersion) return;
-  const writerName = writer === undefined ? "another version of svc" : `svc ${writer}`;
-  const message = `${writerName} wrote it in format ${JSON.stringify(format)}, but this version reads format ${formatVersion}`;
-  throw new StateFormatError(message, { repairable: false });
+  throw new StateFormatError(
+    `${formatWriter(writer)} wrote it in format ${JSON.stringify(format)}, but this version reads format ${formatVersion}`,
+    { repairable: false },
+  );
 }
 
 /** Distinguishes files by their first bytes: an exported document lacks the journal fields of a state file. */

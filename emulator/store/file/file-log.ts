@@ -1,7 +1,13 @@
 import { lstat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createTemporaryName } from "../../../src/files/atomic-write.ts";
-import { type Disk, type DiskFile, describeFsError, isMissing, makeFolderDurably } from "../../../src/files/disk.ts";
+import {
+  type Disk,
+  type DiskFile,
+  describeFsError,
+  ignoreMissing,
+  makeFolderDurably,
+} from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { State } from "../live/state.ts";
 import { FileWriteError, StoreChangedError, StoreFailedError } from "../port.ts";
@@ -98,7 +104,7 @@ export class FileLog extends JournaledLog {
         await this.#archivePrevious(next, await this.#writeCheckpoint(next, state, { getHead, onReplaced }));
       } catch (cause) {
         if (this.failure) throw this.failure;
-        const reason = `${this.displayName} cannot be replaced: ${describeFsError(cause) ?? formatMessage(cause)}`;
+        const reason = `${this.displayName} cannot be replaced: ${describeFsError(cause) ?? (cause as Error).message}`;
         // The new file has its name but is perhaps not durable, so no later line would fit both the old and the new
         // state.
         throw isReplaced ? this.journal.fail(reason, cause) : new FileWriteError(reason, { cause });
@@ -168,7 +174,7 @@ export class FileLog extends JournaledLog {
       await markClosed(disk, path, true);
       await disk.remove(getJournalPath(path, this.#generations.current));
     } catch (cause) {
-      this.#options.report(`${path} could not be marked as closed. Its journal remains: ${formatMessage(cause)}`);
+      this.#options.report(`${path} could not be marked as closed. Its journal remains: ${(cause as Error).message}`);
     }
   }
 
@@ -330,8 +336,6 @@ export class FileLog extends JournaledLog {
 
 const rewrittenMessage = "was removed. It is rewritten from memory. Snapshots, uploads and history next to it are lost";
 
-const formatMessage = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
-
 /** Larger than a usual line, so that the next write does not use up the free space. */
 const probeBytes = 256 * 1024;
 
@@ -371,8 +375,4 @@ class FileIdentityWatch {
     this.#identities = identities;
     return undefined;
   }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isMissing(error)) throw error;
 }

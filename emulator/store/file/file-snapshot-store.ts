@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { parseTemporaryName, writeFileAtomic } from "../../../src/files/atomic-write.ts";
-import { type Disk, describeFsError, isMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, describeFsError, ignoreMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
 import { readLines } from "../../../src/files/read-log.ts";
 import { compareByName, isSameName, isSnapshotName, type SnapshotStore, storeContent } from "../blobs.ts";
 import { FileWriteError } from "../port.ts";
@@ -75,11 +75,8 @@ function parseName(file: string): string | undefined {
 }
 
 /** Lists regular files only, because other files belong to the user. */
-const listFiles = (disk: Disk, folder: string): Promise<string[]> =>
-  disk.listFiles(folder).catch((error) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
+const listFiles = async (disk: Disk, folder: string): Promise<string[]> =>
+  (await disk.listFiles(folder).catch(ignoreMissing)) ?? [];
 
 const toWriteError = (cause: unknown): FileWriteError =>
   new FileWriteError(`The snapshot cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, {

@@ -18,7 +18,7 @@ import { identifyFile } from "./document.ts";
 import { FileLog } from "./file-log.ts";
 import { HistoryFiles } from "./history-files.ts";
 import { createJournal } from "./journal.ts";
-import { completeOptions, type StoreOptions } from "./journaled-log.ts";
+import { defaultStoreOptions, type StoreOptions } from "./journaled-log.ts";
 import { NotAStateFileError, recover } from "./recovery.ts";
 
 export interface FileStoreOptions extends StoreOptions {
@@ -41,7 +41,7 @@ export async function openFileStore({
   isHeld = async () => true,
   ...storeOptions
 }: FileStoreOptions): Promise<Store> {
-  const options = completeOptions(storeOptions, defaultCompactAfterBytes);
+  const options = { ...defaultStoreOptions, compactAfterBytes: defaultCompactAfterBytes, ...storeOptions };
   const { collections, wall, historyBytes, report } = options;
   await makeFolderDurably(disk, dirname(path));
   const recovered = await recover(disk, path, collections).catch((cause) => explainFormatError(disk, path, cause));

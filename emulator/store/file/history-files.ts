@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { type Disk, isMissing, makeFolderDurably, readBeginning } from "../../../src/files/disk.ts";
+import { type Disk, ignoreMissing, isMissing, makeFolderDurably, readBeginning } from "../../../src/files/disk.ts";
 import { readLines, readLog } from "../../../src/files/read-log.ts";
 import { StateFormatError } from "../port.ts";
 import { type CheckpointHead, findCheckpointHead, maxHeadBytes } from "./checkpoint-file.ts";
@@ -80,14 +80,8 @@ export class HistoryFiles {
         const head = await readHead(disk, checkpoint);
         // A failed replacement can leave a hard link to the current checkpoint.
         if (!head || head.generation === currentHead?.generation) return [];
-        return [
-          createSegment(
-            disk,
-            checkpoint,
-            head,
-            journals.map((each) => this.getJournalPath(each)),
-          ),
-        ];
+        const journalPaths = journals.map((each) => this.getJournalPath(each));
+        return [createSegment(disk, checkpoint, head, journalPaths)];
       }),
     );
     if (!currentHead) return formerSegments.flat();
@@ -211,12 +205,8 @@ const createSegment = (disk: Disk, path: string, head: CheckpointHead, journals:
 });
 
 async function readHead(disk: Disk, path: string): Promise<CheckpointHead | undefined> {
-  try {
-    return findCheckpointHead(await readBeginning(disk, path, maxHeadBytes));
-  } catch (cause) {
-    if (isMissing(cause)) return undefined;
-    throw cause;
-  }
+  const firstBlock = await readBeginning(disk, path, maxHeadBytes).catch(ignoreMissing);
+  return firstBlock === undefined ? undefined : findCheckpointHead(firstBlock);
 }
 
 /** Thrown to stop reading when nothing more is needed. */

@@ -22,13 +22,16 @@ interface Header {
 
 export const getJournalPath = (statePath: string, generation: number): string => `${statePath}.journal.${generation}`;
 
+/** Returns the generation of a journal of the state with that name, or undefined for any other file. */
+export function parseJournalName(name: string, stateName: string): number | undefined {
+  const prefix = `${stateName}.journal.`;
+  const suffix = name.startsWith(prefix) ? name.slice(prefix.length) : "";
+  return /^\d+$/.test(suffix) ? Number(suffix) : undefined;
+}
+
 export async function listJournalGenerations(disk: Disk, statePath: string): Promise<number[]> {
-  const prefix = `${basename(statePath)}.journal.`;
   const names = await disk.list(dirname(statePath));
-  return names
-    .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
-    .map((name) => Number(name.slice(prefix.length)))
-    .sort((a, b) => a - b);
+  return names.flatMap((name) => parseJournalName(name, basename(statePath)) ?? []).sort((a, b) => a - b);
 }
 
 /** Durably creates an empty journal. The file is open for writing at `length`. */

@@ -4,9 +4,9 @@ import { AppendLog, type AppendLogOptions } from "../../../src/files/append-log.
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { CommitLog, LogHost } from "../live/live-store.ts";
 import type { Change, State } from "../live/state.ts";
-import { type Collection, type History, type Moment, type StoreFailedError, toLogFailure } from "../port.ts";
+import { type Collection, type History, type Moment, StoreChangedError, StoreFailedError } from "../port.ts";
 import { formatCommitLine } from "./journal.ts";
-import { type Segment, StoredHistory } from "./stored-history.ts";
+import { createStoredHistory, type Segment } from "./stored-history.ts";
 
 /** Options of a store with a log. */
 export interface StoreOptions {
@@ -26,13 +26,7 @@ export interface StoreOptions {
 
 export type JournaledLogOptions = Required<StoreOptions>;
 
-export const completeOptions = (
-  { collections, wall, getMoment = () => ({}), compactAfterBytes, historyBytes = 0, report = () => {} }: StoreOptions,
-  defaultCompactAfterBytes: number,
-): JournaledLogOptions => ({
-  ...{ collections, wall, getMoment, historyBytes, report },
-  compactAfterBytes: compactAfterBytes ?? defaultCompactAfterBytes,
-});
+export const defaultStoreOptions = { getMoment: (): Moment => ({}), historyBytes: 0, report() {} };
 
 /**
  * A checkpoint and the journal that continues it. It decides when a new checkpoint replaces both. Where they are stored
@@ -61,14 +55,15 @@ export abstract class JournaledLog implements CommitLog {
     this.#options = options;
     this.journal = new AppendLog({
       ...journal,
-      createError: toLogFailure,
+      createError: (reason, cause) =>
+        cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause }),
       onFailure: (failure) => {
         options.report(`${failure.message}${this.describeConsequences(failure)}`);
         this.#host?.onFailure();
       },
     });
     if (options.historyBytes > 0) {
-      this.history = new StoredHistory({
+      this.history = createStoredHistory({
         ...options,
         getPosition: () => this.journal.position,
         waitUntilFlushed: () => this.waitUntilFlushed(),

@@ -3,14 +3,7 @@ import { svcVersion } from "../../../src/base/version.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { parseChanges } from "../live/state.ts";
-import {
-  type Collection,
-  type Commit,
-  type History,
-  type HistoryStart,
-  StateFormatError,
-  type Store,
-} from "../port.ts";
+import { type Collection, type Commit, type History, type HistoryStart, StateFormatError } from "../port.ts";
 import type { CheckpointHead } from "./checkpoint-file.ts";
 import { readChecksummedInto } from "./checksummed-document.ts";
 import { DocumentReader } from "./document-reader.ts";
@@ -41,71 +34,66 @@ interface StoredHistoryOptions {
 }
 
 /**
- * The history of a state: its checkpoints and the lines between them, in the order in which they were written. A
- * checkpoint names the line after which its state existed. After a restore, that is an earlier line, or no line. The
+ * Creates the history of a state: its checkpoints and the lines between them, in the order in which they were written.
+ * A checkpoint names the line after which its state existed. After a restore, that is an earlier line, or no line. The
  * way back leads from the present checkpoint through that line to the previous checkpoint, and skips replaced states.
  */
-export class StoredHistory implements History {
-  readonly #options: StoredHistoryOptions;
-
-  constructor(options: StoredHistoryOptions) {
-    this.#options = options;
-  }
-
-  getPosition(): LogPosition {
-    const { number, checksum } = this.#options.getPosition();
+export function createStoredHistory(options: StoredHistoryOptions): History {
+  const { collections, wall, waitUntilFlushed, listSegments, withCheckpointsLocked } = options;
+  const getPosition = (): LogPosition => {
+    const { number, checksum } = options.getPosition();
     return { number, checksum };
-  }
+  };
+  return {
+    getPosition,
 
-  visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined> {
-    return this.#options.withCheckpointsLocked(async () => {
-      // The position is read before the wait, because some lines that are added meanwhile cannot be read yet.
-      const currentPosition = this.getPosition();
-      await this.#options.waitUntilFlushed();
-      const segments = await this.#options.listSegments();
-      let end: LogPosition | undefined = currentPosition;
-      let start: HistoryStart | undefined;
-      for (let segment = segments.pop(); segment && end; segment = segments.pop()) {
-        const { position, past, moment } = segment.head;
-        if (position.number > end.number) continue;
-        const commits = await readCommitsUpTo(segment, end);
-        if (!commits) break;
-        for (const commit of commits.reverse()) if (!visit(commit)) return undefined;
-        start = { ...moment, number: position.number };
-        end = past;
-      }
-      return start ?? currentPosition;
-    });
-  }
-
-  restoreAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }> {
-    return this.#options.withCheckpointsLocked(async () => {
-      const { collections, wall, waitUntilFlushed, listSegments } = this.#options;
-      await waitUntilFlushed();
-      const segment = (await listSegments()).findLast(({ head }) => head.position.number <= number);
-      if (!segment) throw new StateFormatError("That point is no longer in the history");
-      try {
-        const reader = new DocumentReader(collections, { isSealed: true });
-        await readChecksummedInto(reader, segment.readBase());
-        const { state, upgrade } = reader;
-        let past = segment.head.position;
-        if (past.number < number) {
-          await segment.visitLines((json, position, writtenBy) => {
-            const changes = parseChanges(JSON.parse(json).changes) ?? [];
-            applyChecked(state, changes, upgrade, !upgrade.isNeeded && writtenBy === svcVersion);
-            past = position;
-            return past.number < number;
-          });
+    visit: (visit) =>
+      withCheckpointsLocked(async () => {
+        // The position is read before the wait, because some lines that are added meanwhile cannot be read yet.
+        const currentPosition = getPosition();
+        await waitUntilFlushed();
+        const segments = await listSegments();
+        let end: LogPosition | undefined = currentPosition;
+        let start: HistoryStart | undefined;
+        for (let segment = segments.pop(); segment && end; segment = segments.pop()) {
+          const { position, past, moment } = segment.head;
+          if (position.number > end.number) continue;
+          const commits = await readCommitsUpTo(segment, end);
+          if (!commits) break;
+          for (const commit of commits.reverse()) if (!visit(commit)) return undefined;
+          start = { ...moment, number: position.number };
+          end = past;
         }
-        if (past.number !== number) throw new StateFormatError("lines are missing");
-        const { checksum } = past;
-        return { store: new LiveStore({ state, wall }), past: { number, checksum } };
-      } catch (cause) {
-        if (!(cause instanceof StateFormatError)) throw cause;
-        throw new StateFormatError(`The history is damaged: ${cause.message}`, { cause });
-      }
-    });
-  }
+        return start ?? currentPosition;
+      }),
+
+    restoreAfter: (number) =>
+      withCheckpointsLocked(async () => {
+        await waitUntilFlushed();
+        const segment = (await listSegments()).findLast(({ head }) => head.position.number <= number);
+        if (!segment) throw new StateFormatError("That point is no longer in the history");
+        try {
+          const reader = new DocumentReader(collections, { isSealed: true });
+          await readChecksummedInto(reader, segment.readBase());
+          const { state, upgrade } = reader;
+          let past = segment.head.position;
+          if (past.number < number) {
+            await segment.visitLines((json, position, writtenBy) => {
+              const changes = parseChanges(JSON.parse(json).changes) ?? [];
+              applyChecked(state, changes, upgrade, !upgrade.isNeeded && writtenBy === svcVersion);
+              past = position;
+              return past.number < number;
+            });
+          }
+          if (past.number !== number) throw new StateFormatError("lines are missing");
+          const { checksum } = past;
+          return { store: new LiveStore({ state, wall }), past: { number, checksum } };
+        } catch (cause) {
+          if (!(cause instanceof StateFormatError)) throw cause;
+          throw new StateFormatError(`The history is damaged: ${cause.message}`, { cause });
+        }
+      }),
+  };
 }
 
 /**

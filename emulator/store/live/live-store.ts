@@ -103,6 +103,7 @@ export class LiveStore implements Store {
    */
   #activeView: LiveView | undefined;
   readonly #watchers = new Set<Watcher>();
+  readonly check: (() => Promise<void>) | undefined;
   #closePromise: Promise<void> | undefined;
 
   constructor({ state, wall, log }: { readonly state: State; readonly wall: WallClock; readonly log?: CommitLog }) {
@@ -110,6 +111,7 @@ export class LiveStore implements Store {
     this.#wall = wall;
     this.#deadlines = new DeadlineList(wall, transactionLimitMs, (expire) => expire());
     this.#log = log;
+    this.check = log?.check?.bind(log);
     log?.attach({
       inspect: (work) => this.#inspect(work),
       onFailure: () => {
@@ -121,11 +123,6 @@ export class LiveStore implements Store {
 
   get writable(): boolean {
     return this.#log?.failure === undefined;
-  }
-
-  get check(): (() => Promise<void>) | undefined {
-    const log = this.#log;
-    return log?.check && (() => log.check!());
   }
 
   get history(): History | undefined {

@@ -5,11 +5,6 @@ import type { Owners } from "./mapping-table.ts";
 import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";
 
-/**
- * The value before a change: the replaced row of a put, the deleted row of a delete, or the former owners of a mapping.
- */
-type PreviousValue = object | undefined;
-
 /** Reads the state in memory while its `read` or `transaction` is open. */
 export class LiveView implements View {
   readonly #state: State;
@@ -80,8 +75,11 @@ export class LiveTransaction extends LiveView implements Transaction {
   /** The state to roll back. `state` throws after `end()`, and a rollback runs later. */
   readonly #stateForRollback: State;
   readonly #changes: Change[] = [];
-  /** Data of each change for a rollback. A function per change would be held until the change is durable. */
-  readonly #previousValues: PreviousValue[] = [];
+  /**
+   * The value before each change: the replaced row of a put, the deleted row of a delete, or the former owners of a
+   * mapping. A function per change would be held until the change is durable.
+   */
+  readonly #previousValues: (object | undefined)[] = [];
   readonly #sequencesBefore = new Map<string, number | undefined>();
   #cause: Cause | undefined;
 
@@ -133,7 +131,7 @@ export class LiveTransaction extends LiveView implements Transaction {
 
   unmap(collection: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number } {
     const previousOwners = this.state.getMapping(collection.name).unmap(cluster, identifiers);
-    const removedCount = previousOwners.filter((owner) => owner !== undefined).length;
+    const removedCount = previousOwners.filter((owner) => owner === cluster).length;
     if (removedCount > 0) this.#recordChange(["unmap", collection.name, cluster, identifiers], previousOwners);
     return { removed: removedCount };
   }
@@ -195,18 +193,17 @@ export class LiveTransaction extends LiveView implements Transaction {
     return row;
   }
 
-  #recordChange(change: Change, previous: PreviousValue): void {
+  #recordChange(change: Change, previous: object | undefined): void {
     this.#changes.push(change);
     this.#previousValues.push(previous);
   }
 
-  #undo([kind, collection, value, identifiers]: Change, previous: PreviousValue): void {
+  #undo([kind, collection, value, identifiers]: Change, previous: object | undefined): void {
     const state = this.#stateForRollback;
     if (kind === "put") {
       if (previous === undefined) state.getTable(collection).remove(value);
       else state.getTable(collection).put(previous);
     } else if (kind === "delete") state.getTable(collection).restore(value, previous as StoredRow);
-    else if (kind === "map") state.getMapping(collection).undoMap(identifiers, previous as Owners);
-    else if (kind === "unmap") state.getMapping(collection).undoUnmap(identifiers, previous as Owners);
+    else if (kind !== "next") state.getMapping(collection).undo(identifiers, previous as Owners);
   }
 }

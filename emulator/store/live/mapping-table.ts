@@ -54,30 +54,21 @@ export class MappingTable {
     return identifiers.map((identifier) => this.set(identifier, cluster));
   }
 
-  /**
-   * Removes the identifiers that belong to the cluster. In the result, `undefined` marks an identifier that was not
-   * removed.
-   */
+  /** Removes the identifiers that belong to the cluster. */
   unmap(cluster: string, identifiers: readonly string[]): Owners {
     return identifiers.map((identifier) => {
-      if (this.lookup(identifier) !== cluster) return undefined;
-      this.#delete(identifier);
-      return cluster;
+      const previous = this.lookup(identifier);
+      if (previous === cluster) this.#delete(identifier);
+      return previous;
     });
   }
 
-  undoMap(identifiers: readonly string[], previousOwners: Owners): void {
+  undo(identifiers: readonly string[], previousOwners: Owners): void {
     // The loop runs from the end, so that an identifier that occurs twice in the list gets its oldest owner back.
     for (let i = identifiers.length - 1; i >= 0; i -= 1) {
       const owner = previousOwners[i];
       if (owner === undefined) this.#delete(identifiers[i]!);
       else this.set(identifiers[i]!, owner);
-    }
-  }
-
-  undoUnmap(identifiers: readonly string[], previousOwners: Owners): void {
-    for (const [i, owner] of previousOwners.entries()) {
-      if (owner !== undefined) this.set(identifiers[i]!, owner);
     }
   }
 

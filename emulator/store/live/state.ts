@@ -2,7 +2,6 @@ import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { Collection, ConsistentContents, RowKey } from "../port.ts";
 import { MappingTable } from "./mapping-table.ts";
 import { RowTable } from "./row-table.ts";
-import { checkMigrations } from "./versions.ts";
 
 /**
  * One change of a transaction, with absolute values. Applying a list of changes again to a state that already has some
@@ -48,7 +47,6 @@ export class State {
     this.collections = collections;
     for (const collection of collections) {
       const { name } = collection;
-      checkMigrations(collection);
       if (this.rows.has(name) || this.mappings.has(name))
         throw new EmulatorBugError(`Two collections have the name ${name}`);
       if (collection.kind === "rows") this.rows.set(name, new RowTable(collection));

@@ -1,39 +1,32 @@
-import { EmulatorBugError } from "../../../src/base/errors.ts";
 import { type Collection, type Migration, StateFormatError } from "../port.ts";
 
+/** The version of the rows of each collection, from 1. */
 export type Versions = Readonly<Record<string, number>>;
 
-/** The version of svc that wrote a state, and the versions of its rows. */
-export interface StateOrigin {
-  /** The version of svc. Undefined if the document does not name it. */
-  readonly svcVersion: string | undefined;
-  readonly versions: Versions;
-}
+const listMigrations = (collection: Collection): readonly Migration[] =>
+  collection.kind === "rows" ? (collection.migrate ?? []) : [];
 
-const getVersion = (collection: Collection): number => (collection.kind === "rows" ? (collection.version ?? 1) : 1);
+const getVersion = (collection: Collection): number => listMigrations(collection).length + 1;
 
 export const listVersions = (collections: readonly Collection[]): Versions =>
   Object.fromEntries(collections.map((collection) => [collection.name, getVersion(collection)]));
 
-export function checkMigrations(collection: Collection): void {
-  const { migrate = [] } = collection.kind === "rows" ? collection : {};
-  const version = getVersion(collection);
-  if (migrate.length === version - 1) return;
-  throw new EmulatorBugError(
-    `Collection ${collection.name} is of version ${version} and has ${migrate.length} migrations`,
-  );
-}
+/** Names the version of svc that wrote a document, if the document names it. */
+export const formatWriter = (version: string | undefined): string =>
+  version === undefined ? "another version of svc" : `svc ${version}`;
 
 export class Upgrade {
   /** False if everything has the current version. */
   readonly isNeeded: boolean;
   readonly #steps = new Map<string, readonly Migration[]>();
 
-  /** Fails with StateFormatError if a collection is unknown or newer than this svc supports. */
-  constructor({ svcVersion: writerVersion, versions }: StateOrigin, collections: readonly Collection[]) {
-    const writer = writerVersion === undefined ? "another version of svc" : `svc ${writerVersion}`;
+  /**
+   * Fails with StateFormatError if a collection is unknown or newer than this svc supports. `writer` is the version of
+   * svc that wrote the rows, if it is known.
+   */
+  constructor(versions: Versions, collections: readonly Collection[], writer?: string) {
     const reject = (what: string): never => {
-      throw new StateFormatError(`${writer} wrote it, with ${what}`, { repairable: false });
+      throw new StateFormatError(`${formatWriter(writer)} wrote it, with ${what}`, { repairable: false });
     };
     const collectionsByName = new Map(collections.map((collection) => [collection.name, collection]));
     for (const [name, version] of Object.entries(versions)) {
@@ -44,8 +37,7 @@ export class Upgrade {
         reject(`version ${version} of ${name}; this version of svc reads versions up to ${supportedVersion}`);
     }
     for (const collection of collections) {
-      const steps = collection.kind === "rows" ? (collection.migrate ?? []) : [];
-      const pending = steps.slice((versions[collection.name] ?? 1) - 1);
+      const pending = listMigrations(collection).slice((versions[collection.name] ?? 1) - 1);
       if (pending.length > 0) this.#steps.set(collection.name, pending);
     }
     this.isNeeded = this.#steps.size > 0;
@@ -62,10 +54,6 @@ export class Upgrade {
     }
   }
 }
-
-/** Creates the upgrade of a state whose rows have the current versions, which changes nothing. */
-export const createCurrentUpgrade = (collections: readonly Collection[]): Upgrade =>
-  new Upgrade({ svcVersion: undefined, versions: listVersions(collections) }, collections);
 
 /**
  * A row does not match its collection. If the checksum matches, the cause is not damage but a bug, or svc did not write

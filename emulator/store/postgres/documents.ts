@@ -28,88 +28,91 @@ interface CheckpointPosition {
   readonly previous?: { readonly id: string; readonly followedBy: number } | undefined;
 }
 
-/** Documents in the database, each visible completely or not at all. Only the leader writes or removes documents. */
-export class Documents {
-  readonly #database: Database;
-  readonly #leadership: Leadership;
-
-  constructor(database: Database, leadership: Leadership) {
-    this.#database = database;
-    this.#leadership = leadership;
-  }
-
-  /** Resolves when the document is durable and replaces the one of that name. Each piece ends at the end of a line. */
-  async write(
-    pieces: AsyncIterable<Uint8Array>,
-    { kind, getName, getPosition = () => ({ lastLine: 0 }) }: WriteOptions,
-  ): Promise<CheckpointDocument> {
-    const [createdRow] = await this.#database
-      .pool`insert into documents (kind, name) values (${kind}, '') returning id`;
-    const id = createdRow!.id as string;
-    try {
-      let bytes = 0;
-      let piece = 0;
-      for await (const bytesOfPiece of gather(kind === "blob" ? pieces : splitAtLineEnds(pieces))) {
-        bytes += bytesOfPiece.byteLength;
-        await this.#add(id, piece, kind, bytesOfPiece);
-        piece += 1;
-      }
-      const documentName = getName?.() ?? id;
-      const { lastLine, previous } = getPosition();
-      // The replaced document is removed first. For a checkpoint, unpublished checkpoints are removed too, because
-      // nothing refers to them.
-      const [resultRow] = await this.#database.pool`
-        with ${this.#leadership.mine},
-        gone as (
-          delete from documents using mine where kind = ${kind} and whole and lower(name) = lower(${documentName}) returning id
-        ), untold as (
-          delete from documents using mine
-          where kind = 'base' and whole and ${kind === "base"} and id > ${previous?.id ?? "0"} and id < ${id} returning id
-        ), followed as (
-          update documents set followed_by = ${previous?.followedBy ?? 0} from mine
-          where kind = 'base' and id = ${previous?.id ?? null} returning id
-        ), placed as (
-          update documents
-          set name = ${documentName}, bytes = ${bytes}, whole = true, last_line = ${kind === "base" ? lastLine : null} from mine
-          where id = ${id} and (select count(*) from gone) >= 0
-            -- Over lines that are missing it would hide that they are.
-            and (${lastLine} = 0 or exists (select from journal where last >= ${lastLine})
-              or exists (select from documents where kind = 'base' and whole and last_line >= ${lastLine}))
-          returning id
-        )
-        select (select count(*)::int from mine) as mine, (select count(*)::int from placed) as placed,
-          (select count(*) from untold), (select count(*) from followed)`;
-      if (resultRow!.mine === 0) throw this.#leadership.createFencedError();
-      if (resultRow!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
-      return { id, bytes };
-    } catch (cause) {
-      // An incomplete document is useless. It is removed at the next start at the latest.
-      void this.#database.pool`delete from documents where id = ${id} and not whole`.catch(() => {});
-      throw cause;
+/**
+ * Writes a document, which is visible completely or not at all. Resolves when it is durable and replaces the document of
+ * that name. Each piece ends at the end of a line. Only the leader writes or removes documents.
+ */
+export async function writeDocument(
+  database: Database,
+  leadership: Leadership,
+  pieces: AsyncIterable<Uint8Array>,
+  { kind, getName, getPosition = () => ({ lastLine: 0 }) }: WriteOptions,
+): Promise<CheckpointDocument> {
+  const [createdRow] = await database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
+  const id = createdRow!.id as string;
+  try {
+    let bytes = 0;
+    let piece = 0;
+    for await (const bytesOfPiece of gather(kind === "blob" ? pieces : splitAtLineEnds(pieces))) {
+      bytes += bytesOfPiece.byteLength;
+      await addPiece(database, id, piece, kind, bytesOfPiece);
+      piece += 1;
     }
-  }
-
-  /** Removes the oldest checkpoints before the present one, with their lines, until at most `limit` bytes are left. */
-  async trim(present: string, limit: number): Promise<void> {
-    await this.#database.pool`
-      with ${this.#leadership.mine},
-      sums as (
-        select id, last_line, sum(bytes + followed_by) over (order by id desc) <= ${limit} as stays from documents
-        where kind = 'base' and whole and id < ${present}
-      ), gone as (
-        delete from documents using mine where id in (select id from sums where not stays) returning documents.id
+    const documentName = getName?.() ?? id;
+    const { lastLine, previous } = getPosition();
+    // The replaced document is removed first. For a checkpoint, unpublished checkpoints are removed too, because
+    // nothing refers to them.
+    const [resultRow] = await database.pool`
+      with ${leadership.mine},
+      gone as (
+        delete from documents using mine where kind = ${kind} and whole and lower(name) = lower(${documentName}) returning id
+      ), untold as (
+        delete from documents using mine
+        where kind = 'base' and whole and ${kind === "base"} and id > ${previous?.id ?? "0"} and id < ${id} returning id
+      ), followed as (
+        update documents set followed_by = ${previous?.followedBy ?? 0} from mine
+        where kind = 'base' and id = ${previous?.id ?? null} returning id
+      ), placed as (
+        update documents
+        set name = ${documentName}, bytes = ${bytes}, whole = true, last_line = ${kind === "base" ? lastLine : null} from mine
+        where id = ${id} and (select count(*) from gone) >= 0
+          -- Over lines that are missing it would hide that they are.
+          and (${lastLine} = 0 or exists (select from journal where last >= ${lastLine})
+            or exists (select from documents where kind = 'base' and whole and last_line >= ${lastLine}))
+        returning id
       )
-      delete from journal using mine where last <= coalesce(
-        (select last_line from sums where stays order by id limit 1),
-        (select last_line from documents where id = ${present} and not exists (select from sums where stays)))
-        and (select count(*) from gone) >= 0`;
+      select (select count(*)::int from mine) as mine, (select count(*)::int from placed) as placed,
+        (select count(*) from untold), (select count(*) from followed)`;
+    if (resultRow!.mine === 0) throw leadership.createFencedError();
+    if (resultRow!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
+    return { id, bytes };
+  } catch (cause) {
+    // An incomplete document is useless. It is removed at the next start at the latest.
+    void database.pool`delete from documents where id = ${id} and not whole`.catch(() => {});
+    throw cause;
   }
+}
 
-  async #add(id: string, piece: number, kind: DocumentKind, bytes: Buffer): Promise<void> {
-    const { pool } = this.#database;
-    if (kind === "blob") await pool`insert into pieces (document, piece, bytes) values (${id}, ${piece}, ${bytes})`;
-    else await pool`insert into pieces (document, piece, lines) values (${id}, ${piece}, ${bytes.toString("utf8")})`;
-  }
+/** Removes the oldest checkpoints before the present one, with their lines, until at most `limit` bytes are left. */
+export async function trimDocuments(
+  database: Database,
+  leadership: Leadership,
+  present: string,
+  limit: number,
+): Promise<void> {
+  await database.pool`
+    with ${leadership.mine},
+    sums as (
+      select id, last_line, sum(bytes + followed_by) over (order by id desc) <= ${limit} as stays from documents
+      where kind = 'base' and whole and id < ${present}
+    ), gone as (
+      delete from documents using mine where id in (select id from sums where not stays) returning documents.id
+    )
+    delete from journal using mine where last <= coalesce(
+      (select last_line from sums where stays order by id limit 1),
+      (select last_line from documents where id = ${present} and not exists (select from sums where stays)))
+      and (select count(*) from gone) >= 0`;
+}
+
+async function addPiece(
+  { pool }: Database,
+  id: string,
+  piece: number,
+  kind: DocumentKind,
+  bytes: Buffer,
+): Promise<void> {
+  if (kind === "blob") await pool`insert into pieces (document, piece, bytes) values (${id}, ${piece}, ${bytes})`;
+  else await pool`insert into pieces (document, piece, lines) values (${id}, ${piece}, ${bytes.toString("utf8")})`;
 }
 
 /** Reads the bytes of a complete document. Fails if the document is removed meanwhile. */

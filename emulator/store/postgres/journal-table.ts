@@ -41,7 +41,7 @@ export class JournalTable implements DiskFile {
     const { session, displayUrl } = this.#database;
     try {
       const [counts] = await session`
-        with mine as (select from leadership where epoch = ${this.#leadership.epoch} for share),
+        with ${this.#leadership.mine},
         written as (
           insert into journal (last, first, lines, written_by)
           select ${last}::bigint, ${first}::bigint, ${lines}::text, ${svcVersion} from mine

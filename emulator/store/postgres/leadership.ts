@@ -91,24 +91,14 @@ export class Leadership {
   /** Called with each beat. Returns since when a commit waits for its response, or undefined. */
   waitingSince: () => number | undefined = () => undefined;
 
-  private constructor(
-    options: LeadershipOptions,
-    epochStart: {
-      epoch: string;
-      token: string;
-      isLocked: boolean;
-      sentAt: number;
-      previousLeaseEndsAt: number;
-      now: () => number;
-    },
-  ) {
+  private constructor(options: LeadershipOptions, start: EpochStart) {
     this.#options = options;
-    this.#now = epochStart.now;
-    this.#epoch = epochStart.epoch;
-    this.token = epochStart.token;
-    this.#isLocked = epochStart.isLocked;
-    this.#assuredUntil = epochStart.sentAt + options.leaseMs;
-    this.#previousLeaseEndsAt = epochStart.previousLeaseEndsAt;
+    this.#now = start.now;
+    this.#epoch = start.epoch;
+    this.token = start.token;
+    this.#isLocked = start.isLocked;
+    this.#assuredUntil = start.sentAt + options.leaseMs;
+    this.#previousLeaseEndsAt = start.previousLeaseEndsAt;
     options.database.onSessionEnd(() => {
       this.#isLocked = false;
     });
@@ -174,11 +164,6 @@ export class Leadership {
     return !this.#isLost && this.#now() < this.#assuredUntil;
   }
 
-  /** The epoch of this process, for the statement of a commit. */
-  get epoch(): string {
-    return this.#epoch;
-  }
-
   /** Resolves when the previous leader can no longer consider itself the leader. */
   async waitForPreviousLease(): Promise<void> {
     await this.#options.wall.sleep(this.#previousLeaseEndsAt - this.#now(), this.#ended.signal);
@@ -202,9 +187,8 @@ export class Leadership {
 
   /**
    * The condition of every writing statement, as a common table `mine`. It has a row while this process leads, and
-   * locks it until the statement is committed. Writes are single statements
-   * instead of transactions, because the client cannot roll back on a closed connection and throws an error that cannot
-   * be caught.
+   * locks it until the statement is committed. Writes are single statements instead of transactions, because the client
+   * cannot roll back on a closed connection and throws an error that cannot be caught.
    */
   get mine(): postgres.Fragment {
     return this.#options.database.pool`mine as (select from leadership where epoch = ${this.#epoch} for share)`;
@@ -326,6 +310,8 @@ async function readRow({ session }: Database): Promise<LeadershipRow> {
     from leadership`;
   return row!;
 }
+
+type EpochStart = NonNullable<Awaited<ReturnType<typeof tryBeginEpoch>>>;
 
 /** Begins an epoch. Returns undefined if another process was faster. */
 async function tryBeginEpoch(

@@ -3,11 +3,11 @@ import { toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { type Blobs, compareByName, isSnapshotName, measureBlob, type SnapshotStore, storeContent } from "../blobs.ts";
 import { formatCheckpoint } from "../file/checkpoint-file.ts";
-import { completeOptions, type StoreOptions } from "../file/journaled-log.ts";
+import { defaultStoreOptions, type StoreOptions } from "../file/journaled-log.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
 import { Database } from "./database.ts";
-import { Documents, readDocument, recover } from "./documents.ts";
+import { readDocument, recover, trimDocuments, writeDocument } from "./documents.ts";
 import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";
 import { PostgresLog, readHistoryStrings } from "./postgres-log.ts";
 import { prepareSchema } from "./schema.ts";
@@ -71,9 +71,8 @@ async function openAs(
   leadership: Leadership,
   storeOptions: PostgresStoreOptions,
 ): Promise<PostgresStore> {
-  const options = completeOptions(storeOptions, defaultCompactAfterBytes);
-  const { collections, wall, getMoment } = options;
-  const documents = new Documents(database, leadership);
+  const options = { ...defaultStoreOptions, compactAfterBytes: defaultCompactAfterBytes, ...storeOptions };
+  const { collections, wall, leaseWall = wall, getMoment } = options;
   const recovered = await recover(database.pool, database.displayUrl, collections);
   // Unfinished documents are removed, because no process completes them.
   await database.pool`with ${leadership.mine} delete from documents using mine where not whole`;
@@ -85,56 +84,50 @@ async function openAs(
     const checkpoint = formatCheckpoint(state, () => head);
     const previous = base && { id: base.id, followedBy: journalBytes };
     const getCheckpointPosition = () => ({ lastLine: position.number, previous });
-    base = await documents.write(checkpoint, { kind: "base", getPosition: getCheckpointPosition });
+    const documentOptions = { kind: "base", getPosition: getCheckpointPosition } as const;
+    base = await writeDocument(database, leadership, checkpoint, documentOptions);
     journalBytes = 0;
   }
-  await documents.trim(base.id, options.historyBytes);
-  const leaseWall = storeOptions.leaseWall ?? wall;
-  const log = new PostgresLog({
-    ...options,
-    ...{ database, leadership, documents, position, base, journalBytes, leaseWall },
-  });
+  await trimDocuments(database, leadership, base.id, options.historyBytes);
+  const log = new PostgresLog({ ...options, ...{ database, leadership, position, base, journalBytes, leaseWall } });
   return {
     store: new LiveStore({ state, wall, log }),
-    blobs: createPostgresBlobs(database, leadership, documents),
-    snapshotStore: createPostgresSnapshotStore(database, leadership, documents),
+    blobs: createPostgresBlobs(database, leadership),
+    snapshotStore: createPostgresSnapshotStore(database, leadership),
     leadership,
   };
 }
 
-function createPostgresSnapshotStore(
-  { pool }: Pick<Database, "pool">,
-  leadership: Leadership,
-  documents: Documents,
-): SnapshotStore {
+function createPostgresSnapshotStore(database: Database, leadership: Leadership): SnapshotStore {
   const findId = async (name: string) => {
     const [row] = isSnapshotName(name)
-      ? await pool`select id from documents where kind = 'snapshot' and name = ${name} and whole`
+      ? await database.pool`select id from documents where kind = 'snapshot' and name = ${name} and whole`
       : [];
     return row?.id as string | undefined;
   };
   return {
     async put(name, document) {
       const write = (pieces: AsyncIterable<Uint8Array>) =>
-        documents.write(pieces, { kind: "snapshot", getName: () => name });
+        writeDocument(database, leadership, pieces, { kind: "snapshot", getName: () => name });
       await storeContent(document, write, toWriteError);
     },
     async open(name) {
       const id = await findId(name);
-      return id === undefined ? undefined : readDocument(pool, id);
+      return id === undefined ? undefined : readDocument(database.pool, id);
     },
     async list() {
-      const rows = await pool`select name, bytes from documents where kind = 'snapshot' and whole`;
+      const rows = await database.pool`select name, bytes from documents where kind = 'snapshot' and whole`;
       return rows.map(({ name, bytes }) => ({ name, bytes: Number(bytes), file: undefined })).sort(compareByName);
     },
     async remove(name) {
       const id = await findId(name);
       if (id === undefined) return false;
-      const { count } = await pool`with ${leadership.mine} delete from documents using mine where id = ${id}`.catch(
-        (cause) => {
-          throw toWriteError(cause);
-        },
-      );
+      const { count } =
+        await database.pool`with ${leadership.mine} delete from documents using mine where id = ${id}`.catch(
+          (cause) => {
+            throw toWriteError(cause);
+          },
+        );
       if (count === 0) throw toWriteError(leadership.createFencedError());
       return true;
     },
@@ -234,43 +227,42 @@ interface PostgresBlobs extends Blobs {
   collect(findReferencedBlobs: () => Promise<ReadonlySet<string>>, findInHistory: FindBlobsInHistory): Promise<number>;
 }
 
-function createPostgresBlobs(database: Database, leadership: Leadership, documents: Documents): PostgresBlobs {
-  const { pool } = database;
+function createPostgresBlobs(database: Database, leadership: Leadership): PostgresBlobs {
   return {
     async put(bytes, maxBytes) {
       const { pieces, getBlob } = measureBlob(bytes, maxBytes);
       // An upload of the same content replaces the same bytes.
       await storeContent(
         pieces,
-        (content) => documents.write(content, { kind: "blob", getName: () => getBlob().sha256 }),
+        (content) => writeDocument(database, leadership, content, { kind: "blob", getName: () => getBlob().sha256 }),
         (cause) => new StoreFailedError(`The upload cannot be written: ${(cause as Error).message}`, { cause }),
       );
       return getBlob();
     },
     async open(sha256) {
-      const [row] = await pool`select id from documents where kind = 'blob' and name = ${sha256} and whole`;
-      return row && readDocument(pool, row.id);
+      const [row] = await database.pool`select id from documents where kind = 'blob' and name = ${sha256} and whole`;
+      return row && readDocument(database.pool, row.id);
     },
     async extendUnreferencedRetention() {
-      await pool`with ${leadership.mine} update documents set unnamed_since = null from mine where kind = 'blob'`;
+      await database.pool`with ${leadership.mine} update documents set unnamed_since = null from mine where kind = 'blob'`;
     },
     async collect(findReferencedBlobs, findInHistory) {
-      const blobs = await pool`select name from documents where kind = 'blob' and whole`;
+      const blobs = await database.pool`select name from documents where kind = 'blob' and whole`;
       if (blobs.length === 0) return 0;
       const referenced = await findReferencedBlobs();
       const unreferenced = blobs.flatMap(({ name }) => (referenced.has(name) ? [] : [name as string]));
-      await pool`
+      await database.pool`
         with ${leadership.mine} update documents
-        set unnamed_since = case when name in ${pool(["", ...unreferenced])} then coalesce(unnamed_since, now()) end
+        set unnamed_since = case when name in ${database.pool(["", ...unreferenced])} then coalesce(unnamed_since, now()) end
         from mine where kind = 'blob'`;
-      const expired = await pool`
+      const expired = await database.pool`
         select id, name from documents where kind = 'blob' and whole
           and greatest(unnamed_since, made) < now() - ${unreferencedRetention}::interval and unnamed_since is not null`;
       if (expired.length === 0) return 0;
       const referencedInHistory = await findInHistory(readHistoryStrings(database));
       const idsToRemove = expired.flatMap(({ id, name }) => (referencedInHistory.has(name) ? [] : [id as string]));
-      const { count } = await pool`
-        with ${leadership.mine} delete from documents using mine where id in ${pool(["0", ...idsToRemove])}`;
+      const { count } = await database.pool`
+        with ${leadership.mine} delete from documents using mine where id in ${database.pool(["0", ...idsToRemove])}`;
       return count;
     },
   };

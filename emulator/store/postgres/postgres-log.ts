@@ -7,14 +7,13 @@ import type { Segment } from "../file/stored-history.ts";
 import type { State } from "../live/state.ts";
 import { StoreChangedError, StoreFailedError } from "../port.ts";
 import type { Database } from "./database.ts";
-import { type CheckpointDocument, type Documents, readDocument } from "./documents.ts";
+import { type CheckpointDocument, readDocument, trimDocuments, writeDocument } from "./documents.ts";
 import { createLineCheck, createLinesMissingError, JournalTable, readJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
 interface PostgresLogOptions extends JournaledLogOptions {
   readonly database: Database;
   readonly leadership: Leadership;
-  readonly documents: Documents;
   /** The position of the last line in the database. */
   readonly position: LogPosition;
   /** Size of the lines after the checkpoint. */
@@ -160,7 +159,7 @@ export class PostgresLog extends JournaledLog {
     runStep?: Parameters<typeof formatCheckpoint>[2],
   ): Promise<void> {
     let { position, length } = this.journal;
-    const { getMoment, documents, historyBytes, report, database } = this.#options;
+    const { getMoment, historyBytes, report, database, leadership } = this.#options;
     const getHead = () => {
       ({ position, length } = this.journal);
       return { generation: 0, position, past: position, moment: getMoment(), ...head };
@@ -173,12 +172,12 @@ export class PostgresLog extends JournaledLog {
     try {
       const document = formatCheckpoint(state, getHead, runStep);
       const { id } = this.#base;
-      this.#base = await documents.write(withEnd(document, beforeLastPiece), {
+      this.#base = await writeDocument(database, leadership, withEnd(document, beforeLastPiece), {
         kind: "base",
         getPosition: () => ({ lastLine: position.number, previous: { id, followedBy: length - this.#checkpointEnd } }),
       });
       this.#checkpointEnd = length;
-      await documents.trim(this.#base.id, historyBytes).catch((cause) => {
+      await trimDocuments(database, leadership, this.#base.id, historyBytes).catch((cause) => {
         report(`the history of the store ${database.displayUrl} is not trimmed: ${(cause as Error).message}`);
       });
     } finally {

@@ -30,7 +30,7 @@ describe("mapping table", () => {
             const owner = plain.get(identifier);
             if (step.kind === "map") plain.set(identifier, step.cluster);
             else if (owner === step.cluster) plain.delete(identifier);
-            return step.kind === "map" || owner === step.cluster ? owner : undefined;
+            return owner;
           });
           const owners =
             step.kind === "map"
@@ -54,9 +54,9 @@ describe("mapping table", () => {
         const { size } = table;
         const picture = isSnapshotOpen ? table.takeSnapshot() : undefined;
         const mapped = table.map("us-1", second);
-        table.undoMap(second, mapped);
+        table.undo(second, mapped);
         const removed = table.unmap("eu-1", second);
-        table.undoUnmap(second, removed);
+        table.undo(second, removed);
         picture?.end();
         assert.deepEqual(
           [...table.takeSnapshot().entries].sort(),

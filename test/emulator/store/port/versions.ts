@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exportDocument, importDocument } from "../../../support/store.ts";
-import { members, owners, splitNameMigration, thirdMembers } from "../../../support/versioned-rows.ts";
+import { members, owners, thirdMembers } from "../../../support/versioned-rows.ts";
 import type { Open } from "./open.ts";
 
 /** Rows of earlier versions of their collection. Files of other versions are tested separately. */
@@ -23,15 +23,6 @@ export function defineVersionsSuite(open: Open): void {
       const { store: to } = await open(t, { collections: [thirdMembers, owners] });
       await importDocument(to, await exportDocument(from));
       assert.deepEqual(await to.read((view) => view.list(thirdMembers)), expected);
-    });
-  });
-
-  describe("a collection", () => {
-    it("has a migration for each version except the first", async (t) => {
-      await assert.rejects(open(t, { collections: [{ ...thirdMembers, migrate: [splitNameMigration] }] }), {
-        name: "EmulatorBugError",
-        message: "Collection members is of version 3 and has 1 migrations",
-      });
     });
   });
 }

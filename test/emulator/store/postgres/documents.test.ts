@@ -53,6 +53,20 @@ describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
     assert.equal(row!.count, contents.length);
   });
 
+  it("is readable after the server has closed all connections", async (t) => {
+    const { blobs, snapshotStore, sql } = await openTestStore(t);
+    const { sha256 } = await blobs.put(streamPieces("one"), 3);
+    await snapshotStore.put("two", streamPieces("two\n"));
+    const readAll = async () => [
+      String(await readWhole(await blobs.open(sha256))),
+      String(await readWhole(await snapshotStore.open("two"))),
+    ];
+    assert.deepEqual(await readAll(), ["one", "two\n"]);
+    await sql("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'svc'");
+    const texts = await readAll().catch(readAll).catch(readAll);
+    assert.deepEqual(texts, ["one", "two\n"]);
+  });
+
   it("retains unreferenced uploads for 30 days", async (t) => {
     const { blobs, sql } = await openTestStore(t);
     const [referenced, unnamed] = [

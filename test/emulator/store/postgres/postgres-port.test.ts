@@ -11,7 +11,7 @@ import { openStore, readStoredState } from "./opened.ts";
 
 describe("PostgreSQL", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
-  const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
+  const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes = 0 } = {}) => {
     const database = { url: server().url(), schema: server().freshSchema() };
     const openAs = async (
       collections: readonly Collection[],
