@@ -17,7 +17,7 @@ import type { ProcessContext } from "./process-context.ts";
 export { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../travel/replace-state.ts";
 export { HistoryUnavailableError, RewindOutOfRangeError, RewindTargetInFutureError } from "../travel/rewind.ts";
 
-type StartCopy = (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
+type StartCopy = (document: AsyncIterable<Buffer>) => Promise<Emulator>;
 
 interface EmulatorApiOptions {
   readonly context: ProcessContext;

@@ -17,7 +17,7 @@ export interface StateSource {
 }
 
 /** Opens the checksummed document of a snapshot, in blocks that end at the end of a line. */
-export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads: Pick<Blobs, "open">): StateSource => ({
+export const openDocumentSource = (document: AsyncIterable<Buffer>, uploads: Pick<Blobs, "open">): StateSource => ({
   async load(wall) {
     return toLoadedSource(await openMemoryStore({ collections, wall }).load(document));
   },

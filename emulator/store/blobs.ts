@@ -76,7 +76,7 @@ export interface SnapshotStore {
   /** Resolves when the document is durable and replaces the one of that name, which stays if the stream fails. */
   put(name: string, document: AsyncIterable<Uint8Array>): Promise<void>;
   /** Resolves with blocks that end at the end of a line, or with undefined for an unknown name. */
-  open(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+  open(name: string): Promise<AsyncIterable<Buffer> | undefined>;
   /** Lists the documents, sorted by name. */
   list(): Promise<readonly StoredSnapshot[]>;
   /** Returns false if the name is unknown. */

@@ -227,7 +227,7 @@ export interface Store {
   /** Creates an empty store that is not durable, for a state that is to replace this one. */
   createEmptyStore(): Store;
   /** Loads a checksummed document into a separate store. Fails with StateFormatError if it is not a valid state. */
-  load(document: AsyncIterable<Uint8Array>): Promise<LoadedState>;
+  load(document: AsyncIterable<Buffer>): Promise<LoadedState>;
   /** Creates a separate store from an exported document. Throws StateFormatError if the document is not a state. */
   parseDocument(document: unknown): Store;
   /** Durably replaces the state with that of a store, all or nothing. That store must not be used afterwards. */

@@ -331,7 +331,7 @@ export class Snapshots {
   async #readInfo(stored: StoredSnapshot): Promise<SnapshotInfo> {
     const document = (await this.#context.snapshotStore.open(stored.name)) ?? [];
     for await (const block of document) {
-      const description = parseDescription(Buffer.from(block).toString("utf8"));
+      const description = parseDescription(block.toString("utf8"));
       return { ...stored, at: description?.at, savedAt: description?.saved_at ?? undefined };
     }
     return { ...stored, at: undefined, savedAt: undefined };

@@ -121,16 +121,27 @@ export async function makeFolderDurably(disk: Disk, path: string): Promise<void>
   }
 }
 
-/** Reads the text at the beginning of a file, up to that length. */
-export async function readBeginning(disk: Disk, path: string, maxBytes: number): Promise<string> {
-  const file = await disk.open(path, "read");
+/** Opens a file for the time of some work. */
+export async function withFile<T>(
+  disk: Disk,
+  path: string,
+  access: "read" | "write",
+  work: (file: DiskFile) => Promise<T>,
+): Promise<T> {
+  const file = await disk.open(path, access);
   try {
-    const bytes = Buffer.alloc(maxBytes);
-    return bytes.toString("utf8", 0, await file.read(bytes, 0));
+    return await work(file);
   } finally {
     await file.close();
   }
 }
+
+/** Reads the text at the beginning of a file, up to that length. */
+export const readBeginning = (disk: Disk, path: string, maxBytes: number): Promise<string> =>
+  withFile(disk, path, "read", async (file) => {
+    const bytes = Buffer.alloc(maxBytes);
+    return bytes.toString("utf8", 0, await file.read(bytes, 0));
+  });
 
 export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 

@@ -102,7 +102,7 @@ function* formatRows(rows: readonly object[]): Generator<string, void> {
 export async function* readSnapshotTexts(snapshotStore: SnapshotStore): AsyncGenerator<string, void> {
   for (const { name } of await snapshotStore.list()) {
     for await (const block of (await snapshotStore.open(name)) ?? []) {
-      const text = Buffer.from(block).toString("latin1");
+      const text = block.toString("latin1");
       yield text;
       if (text.includes('\n"mappings": {\n')) break;
     }

@@ -85,8 +85,14 @@ export async function* formatCheckpoint(
   }
 }
 
-const WrittenPosition = z.object({ number: z.int(), checksum: z.int() });
-const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().optional() });
+const HeadMembers = z.object({
+  closed: z.literal([0, 1]),
+  generation: z.int().min(0),
+  transaction: z.int().min(0),
+  chain: z.string().regex(/^[0-9a-f]{8}$/),
+  past: z.object({ number: z.int(), checksum: z.int() }).optional().catch(undefined),
+  moment: z.object({ at: z.int().optional(), ids: z.unknown().optional() }).catch({}),
+});
 
 /** Metadata of a checkpoint and of the journals that follow it. */
 export interface CheckpointHead {
@@ -106,17 +112,11 @@ export interface CheckpointHead {
 
 /** Fails with StateFormatError if a member is missing or has the wrong type. */
 export function parseCheckpointHead(members: Readonly<Record<string, unknown>>): CheckpointHead {
-  const { generation, closed, transaction, chain, past, moment } = members;
-  if (closed !== 0 && closed !== 1) throw new StateFormatError('"closed" is neither 0 nor 1');
-  if (typeof chain !== "string" || !/^[0-9a-f]{8}$/.test(chain))
-    throw new StateFormatError('"chain" is not a checksum');
-  return {
-    generation: toInteger({ generation }),
-    closed: closed === 1,
-    position: { number: toInteger({ transaction }), checksum: Number.parseInt(chain, 16) },
-    past: WrittenPosition.safeParse(past).data,
-    moment: WrittenMoment.safeParse(moment).data ?? {},
-  };
+  const { data, error } = HeadMembers.safeParse(members, { jitless: true });
+  if (!data) throw new StateFormatError(`"${String(error.issues[0]!.path[0])}" is not valid`);
+  const { generation, closed, transaction, chain, past, moment } = data;
+  const position = { number: transaction, checksum: Number.parseInt(chain, 16) };
+  return { generation, closed: closed === 1, position, past, moment };
 }
 
 /** Number of bytes of a checkpoint that are read for its metadata. */
@@ -130,10 +130,4 @@ export function findCheckpointHead(firstBlock: string): CheckpointHead | undefin
   } catch {
     return undefined;
   }
-}
-
-function toInteger(member: Readonly<Record<string, unknown>>): number {
-  const [[name, value]] = Object.entries(member) as [[string, unknown]];
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
-  throw new StateFormatError(`"${name}" is not a whole number`);
 }

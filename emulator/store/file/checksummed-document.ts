@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { Disk } from "../../../src/files/disk.ts";
+import { type Disk, withFile } from "../../../src/files/disk.ts";
 import { toHex } from "../../../src/files/log-line.ts";
 import type { State } from "../live/state.ts";
 import { SchemaMismatchError } from "../live/versions.ts";
@@ -62,18 +62,14 @@ export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncI
 
 /** Reads a complete checksummed document. Fails with StateFormatError, which names the line. */
 export async function readChecksummed(
-  blocks: AsyncIterable<Uint8Array>,
+  blocks: AsyncIterable<Buffer>,
   collections: readonly Collection[],
 ): Promise<{ readonly head: DocumentHead; readonly state: State }> {
   const reader = new DocumentReader(collections, { isSealed: true });
-  await readChecksummedInto(reader, toBuffers(blocks)).catch((error) => {
+  await readChecksummedInto(reader, blocks).catch((error) => {
     throw reader.locateError(error);
   });
   return { head: reader.head, state: reader.state };
-}
-
-async function* toBuffers(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
-  for await (const block of blocks) yield Buffer.isBuffer(block) ? block : Buffer.from(block);
 }
 
 /**
@@ -119,12 +115,8 @@ export function withClosedMark(firstBytes: Buffer): Buffer {
  * Durably marks in the checkpoint whether the state is closed. A closed checkpoint is complete and no journal follows
  * it.
  */
-export async function markClosed(disk: Disk, path: string, isClosed: boolean): Promise<void> {
-  const file = await disk.open(path, "write");
-  try {
+export const markClosed = (disk: Disk, path: string, isClosed: boolean): Promise<void> =>
+  withFile(disk, path, "write", async (file) => {
     await file.write(toClosedMark(isClosed), closedOffset);
     await file.datasync();
-  } finally {
-    await file.close();
-  }
-}
+  });

@@ -122,23 +122,17 @@ export class DocumentReader {
 
   #readSingle(text: string, at: number, section: Exclude<Section, object>): number {
     const end = findLineEnd(text, at);
-    this.#readLine(text.slice(at, end).trimEnd(), section);
+    const line = text.slice(at, end).trimEnd();
+    if (section === "start" && line === "{") this.#section = "version";
+    else if ((section === "rows" || section === "mappings") && /^\},?$/.test(line)) {
+      this.#section = section === "rows" ? "sections" : "end";
+    } else {
+      const [, quoted, value] = /^("(?:[^"\\]|\\.)*"): (.+?),?$/.exec(line) ?? [];
+      if (quoted === undefined || value === undefined) throw createDamageError();
+      this.#readMember(String(parseJson(quoted)), value, section);
+    }
     this.line += 1;
     return end;
-  }
-
-  #readLine(line: string, section: Exclude<Section, object>): void {
-    if (section === "start" && line === "{") {
-      this.#section = "version";
-      return;
-    }
-    if ((section === "rows" || section === "mappings") && /^\},?$/.test(line)) {
-      this.#section = section === "rows" ? "sections" : "end";
-      return;
-    }
-    const [, quoted, value] = /^("(?:[^"\\]|\\.)*"): (.+?),?$/.exec(line) ?? [];
-    if (quoted === undefined || value === undefined) throw createDamageError();
-    this.#readMember(String(parseJson(quoted)), value, section);
   }
 
   #readMember(name: string, value: string, section: Exclude<Section, object>): void {

@@ -44,47 +44,45 @@ function* createDocumentSlices(contents: ConsistentContents, head: DocumentHead)
   );
   yield `{\n${members.join("")}`;
   yield `"sequences": ${JSON.stringify(Object.fromEntries(contents.sequences))},\n"rows": {`;
-  let separator = "\n";
-  for (const [name, rows] of contents.rows) {
-    yield `${separator}${JSON.stringify(name)}: [`;
-    yield* createSlices(formatRows(rows));
-    yield "\n]";
-    separator = ",\n";
-  }
+  yield* createTables(contents.rows, "[", "]", (row) => JSON.stringify(row));
   yield '\n},\n"mappings": {';
-  separator = "\n";
-  for (const [name, owners] of contents.mappings) {
-    yield `${separator}${JSON.stringify(name)}: {`;
-    yield* createSlices(formatOwners(owners));
-    yield "\n}";
-    separator = ",\n";
-  }
+  const formatOwner = ([identifier, cluster]: readonly [string, string]) =>
+    `${JSON.stringify(identifier)}:${JSON.stringify(cluster)}`;
+  yield* createTables(contents.mappings, "{", "}", formatOwner);
   yield "\n}";
 }
 
 /** Closes the sections that `createDocumentSlices` opened. */
 export const documentEnd = "\n}\n";
 
+/** Formats tables with one item per line. */
+function* createTables<Item>(
+  tables: ReadonlyMap<string, Iterable<Item>>,
+  open: string,
+  close: string,
+  format: (item: Item) => string,
+): Generator<string, void> {
+  let separator = "\n";
+  for (const [name, items] of tables) {
+    yield `${separator}${JSON.stringify(name)}: ${open}`;
+    yield* createSlices(items, format);
+    yield `\n${close}`;
+    separator = ",\n";
+  }
+}
+
 /** Joins lines into slices, so that a large table is not one string. */
-function* createSlices(lines: Iterable<string>): Generator<string, void> {
+function* createSlices<Item>(items: Iterable<Item>, format: (item: Item) => string): Generator<string, void> {
   let separator = "\n";
   let slice: string[] = [];
-  for (const line of lines) {
-    slice.push(line);
+  for (const item of items) {
+    slice.push(format(item));
     if (slice.length < maxSliceLines) continue;
     yield separator + slice.join(",\n");
     separator = ",\n";
     slice = [];
   }
   if (slice.length > 0) yield separator + slice.join(",\n");
-}
-
-function* formatRows(rows: readonly object[]): Generator<string, void> {
-  for (const row of rows) yield JSON.stringify(row);
-}
-
-function* formatOwners(owners: Iterable<readonly [identifier: string, cluster: string]>): Generator<string, void> {
-  for (const [identifier, cluster] of owners) yield `${JSON.stringify(identifier)}:${JSON.stringify(cluster)}`;
 }
 
 export function parseState(document: unknown, collections: readonly Collection[]): State {

@@ -7,6 +7,7 @@ import {
   describeFsError,
   ignoreMissing,
   makeFolderDurably,
+  withFile,
 } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { State } from "../live/state.ts";
@@ -172,7 +173,7 @@ export class FileLog extends JournaledLog {
     const { disk, path } = this.#options;
     try {
       await markClosed(disk, path, true);
-      await disk.remove(getJournalPath(path, this.#generations.current));
+      await disk.remove(this.#journalPath);
     } catch (cause) {
       this.#options.report(`${path} could not be marked as closed. Its journal remains: ${(cause as Error).message}`);
     }
@@ -207,23 +208,18 @@ export class FileLog extends JournaledLog {
     throw new StoreChangedError(this.#cutReason);
   }
 
-  async #readJournalSize(): Promise<number> {
-    const journal = await this.#options.disk.open(
-      getJournalPath(this.#options.path, this.#generations.current),
-      "read",
-    );
-    try {
-      return await journal.size();
-    } finally {
-      await journal.close();
-    }
+  get #journalPath(): string {
+    return getJournalPath(this.#options.path, this.#generations.current);
+  }
+
+  #readJournalSize(): Promise<number> {
+    return withFile(this.#options.disk, this.#journalPath, "read", (file) => file.size());
   }
 
   get #cutReason(): string {
     return (
-      `${getJournalPath(this.#options.path, this.#generations.current)} was changed by another program: it lost lines, or an older ` +
-      "copy replaced it. Nothing is written to it. Move it away to restore it from memory, or stop the emulator to " +
-      "continue with the file as it is"
+      `${this.#journalPath} was changed by another program: it lost lines, or an older copy replaced it. Nothing is ` +
+      "written to it. Move it away to restore it from memory, or stop the emulator to continue with the file as it is"
     );
   }
 

@@ -1,5 +1,12 @@
 import { dirname, join } from "node:path";
-import { type Disk, ignoreMissing, isMissing, makeFolderDurably, readBeginning } from "../../../src/files/disk.ts";
+import {
+  type Disk,
+  ignoreMissing,
+  isMissing,
+  makeFolderDurably,
+  readBeginning,
+  withFile,
+} from "../../../src/files/disk.ts";
 import { readLines, readLog } from "../../../src/files/read-log.ts";
 import { StateFormatError } from "../port.ts";
 import { type CheckpointHead, findCheckpointHead, maxHeadBytes } from "./checkpoint-file.ts";
@@ -148,12 +155,8 @@ export class HistoryFiles {
   }
 
   async #measure(name: string): Promise<void> {
-    const file = await this.#options.disk.open(join(this.folder, name), "read");
-    try {
-      this.#sizes.set(name, await file.size());
-    } finally {
-      await file.close();
-    }
+    const size = await withFile(this.#options.disk, join(this.folder, name), "read", (file) => file.size());
+    this.#sizes.set(name, size);
   }
 
   async #try(work: (options: HistoryOptions) => Promise<void>): Promise<void> {

@@ -198,7 +198,7 @@ export class LiveStore implements Store {
     return new LiveStore({ state: new State(this.#state.collections), wall: this.#wall });
   }
 
-  async load(document: AsyncIterable<Uint8Array>): Promise<LoadedState> {
+  async load(document: AsyncIterable<Buffer>): Promise<LoadedState> {
     const { head, state } = await readChecksummed(document, this.#state.collections);
     return { head, store: new LiveStore({ state, wall: this.#wall }) };
   }

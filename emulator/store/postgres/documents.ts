@@ -29,7 +29,7 @@ interface CheckpointPosition {
 }
 
 /**
- * Writes a document, which is visible completely or not at all. Resolves when it is durable and replaces the document of
+ * Writes a document, which is visible completely or not at all. Resolves when it is durable and replaces the one of
  * that name. Each piece ends at the end of a line. Only the leader writes or removes documents.
  */
 export async function writeDocument(
