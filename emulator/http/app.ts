@@ -174,27 +174,24 @@ function closeUnreadConnection(socket: Socket): void {
 
 const beginExchange = (options: AppOptions): onRequestHookHandler => {
   const { admit, links, proxies } = options;
-  const beginWith = (request: FastifyRequest, reply: FastifyReply, admission: RequestAdmission): void => {
-    const { served, forwarded } = admission;
-    const { raw } = request;
-    raw.url = removeDotSegments(forwarded?.target ?? raw.url!);
-    const link = links?.extractLink(raw);
-    applyTargetAuthority(raw);
-    const source = forwarded
-      ? { ...forwarded, isForwarded: true }
-      : // The other listener has checked requests that it forwarded.
-        { link, isForwarded: false, proxyInfo: link ? undefined : proxies.applyForwardedHeaders(raw) };
-    request.exchange = new HttpExchange(options, served, raw, reply.raw, source);
-  };
   return (request, reply, done) => {
+    const { raw } = request;
     // `rewriteUrl` changed the URL for Fastify's router.
-    request.raw.url = request.originalUrl;
+    raw.url = request.originalUrl;
     reply.raw.on("timeout", closeUnreadConnection);
     const next = (admission: RequestAdmission | undefined) => {
       if (!admission) return;
       // The client no longer waits for the response, and the changes of the request would apply to another state.
-      if (links?.isAbandoned(request.raw)) return void reply.hijack().raw.destroy();
-      beginWith(request, reply, admission);
+      if (links?.isAbandoned(raw)) return void reply.hijack().raw.destroy();
+      const { served, forwarded } = admission;
+      raw.url = removeDotSegments(forwarded?.target ?? raw.url!);
+      const link = links?.extractLink(raw);
+      applyTargetAuthority(raw);
+      const source = forwarded
+        ? { ...forwarded, isForwarded: true }
+        : // The other listener has checked requests that it forwarded.
+          { link, isForwarded: false, proxyInfo: link ? undefined : proxies.applyForwardedHeaders(raw) };
+      request.exchange = new HttpExchange(options, served, raw, reply.raw, source);
       done();
     };
     const admission = admit(request, reply);

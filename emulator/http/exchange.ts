@@ -114,27 +114,22 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     requestOrigin: RequestOrigin,
   ) {
     const { log, wall } = listener;
-    const target = raw.url!;
-    const parsed = parseRequestTarget(target);
-    // Such a request can contain a token of the control plane, so it is never forwarded to a cluster.
-    const isControlled = isControlPath(parsed.path);
-    const operations = (isControlled && served.control) || served.services;
-    const match = isControlled && !served.control ? undefined : operations.match(raw, parsed);
-    const atPath = match ? [match.bound] : operations.findAll(parsed.path);
-    const service = atPath[0]?.operation.service ?? operations.service;
     this.#listener = listener;
     this.#response = response;
     this.served = served;
     this.raw = raw;
     this.requestOrigin = requestOrigin;
-    this.target = target;
-    this.parsedTarget = parsed;
-    this.isControlled = isControlled;
-    this.operations = operations;
+    this.target = raw.url!;
+    this.parsedTarget = parseRequestTarget(this.target);
+    const { path } = this.parsedTarget;
+    // Such a request can contain a token of the control plane, so it is never forwarded to a cluster.
+    this.isControlled = isControlPath(path);
+    this.operations = (this.isControlled && served.control) || served.services;
+    const match = this.isControlled && !served.control ? undefined : this.operations.match(raw, this.parsedTarget);
     this.match = match;
-    this.atPath = atPath;
-    this.service = service;
-    this.dialect = match ? getDialect(match.bound.operation) : dialects[service?.dialect ?? "control"];
+    this.atPath = match ? [match.bound] : this.operations.findAll(path);
+    this.service = this.atPath[0]?.operation.service ?? this.operations.service;
+    this.dialect = match ? getDialect(match.bound.operation) : dialects[this.service?.dialect ?? "control"];
     this.#number = log.nextNumber();
     this.#at = served.clock.now();
     this.#wallAt = wall.now();

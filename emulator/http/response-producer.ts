@@ -39,28 +39,17 @@ export function createResponseProducer({ id, responses }: Operation): ResponsePr
   };
 }
 
-export const toPassthroughResponse = ({ status, rawHeaders, body, emulatorHeaders }: Passthrough): HttpResponse => ({
-  status,
+export function toPassthroughResponse({ status, rawHeaders, body, emulatorHeaders }: Passthrough): HttpResponse {
+  const endToEndHeaders = filterEndToEndHeaders(rawHeaders);
   // A 204 has no length (RFC 9110, 8.6), because clients would expect a body.
-  headers: [
-    ...(status === 204
-      ? removeHeaders(filterEndToEndHeaders(rawHeaders), ["content-length"])
-      : filterEndToEndHeaders(rawHeaders)),
-    ...emulatorHeaders,
-  ],
-  body,
-  isForeign: true,
-});
+  const headers = status === 204 ? removeHeaders(endToEndHeaders, ["content-length"]) : endToEndHeaders;
+  return { status, headers: [...headers, ...emulatorHeaders], body, isForeign: true };
+}
 
 /** Adds the handler's headers, which override the headers of the same name. */
 function mergeHeaders(headers: readonly string[], handlerHeaders: Readonly<Record<string, string>>): readonly string[] {
-  const names = Object.keys(handlerHeaders);
-  if (names.length === 0) return headers;
-  const overridden = new Set(names.map((name) => name.toLowerCase()));
-  const merged = Object.entries(handlerHeaders).flat();
-  for (let i = 0; i < headers.length; i += 2)
-    if (!overridden.has(headers[i]!)) merged.push(headers[i]!, headers[i + 1]!);
-  return merged;
+  const names = Object.keys(handlerHeaders).map((name) => name.toLowerCase());
+  return [...Object.entries(handlerHeaders).flat(), ...removeHeaders(headers, names)];
 }
 
 function createWriter(id: string, response: ResponseBody): ResponseWriter {

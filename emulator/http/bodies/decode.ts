@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
-import { lookupTable } from "../../../src/base/object.ts";
+import { groupBy, lookupTable } from "../../../src/base/object.ts";
 import type { FindingReporter } from "../handler.ts";
 import {
   findRepeatedField,
@@ -27,11 +27,13 @@ function createFormBody(
   value: object,
   length: number,
 ): DecodedBody {
-  const getSource = () => {
-    const valuesByName = new Map<string, unknown[]>();
-    for (const [name, fieldValue] of fields()) valuesByName.set(name, [...(valuesByName.get(name) ?? []), fieldValue]);
-    return new Map([...valuesByName].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
-  };
+  const getSource = () =>
+    new Map(
+      [...groupBy(fields(), ([name]) => name)].map(([name, group]) => {
+        const values = group.map(([, fieldValue]) => fieldValue);
+        return [name, values.length === 1 ? values[0] : values];
+      }),
+    );
   return { value, getSource, length, isForm: true };
 }
 

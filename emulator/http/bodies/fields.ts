@@ -1,6 +1,7 @@
 import querystring from "node:querystring";
 import { isObject, tryParseJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
+import { getValueAt } from "../validation/schema.ts";
 import { exceedsFieldLimit, findExceededLimit, UnreadableBodyError } from "./json.ts";
 import { parseMultipart } from "./multipart.ts";
 
@@ -37,13 +38,9 @@ export function parseJsonObject(
 
 /** Returns the string at a path, at any depth. A number is returned as a string, because IDs are often numbers. */
 export function findString(value: unknown, ...path: readonly string[]): string | undefined {
-  let current = value;
-  for (const name of path) {
-    if (typeof current !== "object" || current === null) return undefined;
-    current = (current as Record<string, unknown>)[name];
-  }
-  if (typeof current === "number") return String(current);
-  return typeof current === "string" && current !== "" ? current : undefined;
+  const found = getValueAt(value, path);
+  if (typeof found === "number") return String(found);
+  return typeof found === "string" && found !== "" ? found : undefined;
 }
 
 /** Fields of a query or a form: the decoded value, or a list of values if a name is repeated. */

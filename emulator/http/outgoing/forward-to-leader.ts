@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Agent } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
+import { tryParseJson } from "../../../src/base/object.ts";
 import { concatBody } from "../bodies/decode.ts";
 import { hasBody, type RequestBodyReader } from "../bodies/request-body-reader.ts";
 import { filterEndToEndHeaders, setRequestHeader } from "../hop-by-hop.ts";
@@ -210,17 +211,10 @@ export function extractForwarded(request: IncomingMessage): ForwardedRequest | u
   if (value === undefined && notLeadingKey === undefined) return undefined;
   for (const name of [forwardedHeader, notLeadingHeader]) setRequestHeader(request, name);
   const [, key, clientInfo] = forwardedHeaderPattern.exec(String(value)) ?? [];
-  if (key === undefined || clientInfo === undefined) return undefined;
-  try {
-    const [remoteAddress, proxyInfo, target] = JSON.parse(Buffer.from(clientInfo, "base64url").toString()) as [
-      remoteAddress: string,
-      proxyInfo: ForwardedInfo | null,
-      target?: string | null,
-    ];
-    return { key, remoteAddress, proxyInfo: proxyInfo ?? undefined, target: target ?? undefined };
-  } catch {
-    return undefined;
-  }
+  const details = tryParseJson(Buffer.from(clientInfo ?? "", "base64url").toString());
+  if (key === undefined || !Array.isArray(details)) return undefined;
+  const [remoteAddress, proxyInfo, target] = details;
+  return { key, remoteAddress, proxyInfo: proxyInfo ?? undefined, target: target ?? undefined };
 }
 
 /** Nothing was done, because another process is or will become the leader. `name` is the listener. */

@@ -17,8 +17,6 @@ export class OperationTable {
   readonly all: readonly BoundOperation[];
   readonly #routes: Routes;
   readonly #catchAll: BoundOperation | undefined;
-  /** Methods that the catch-all accepts. */
-  readonly #catchAllMethods: ReadonlySet<string>;
   readonly #lenientSlashes: boolean;
   readonly #isControl: boolean;
 
@@ -33,7 +31,6 @@ export class OperationTable {
     this.all = all;
     this.#routes = getRoutes(all.map(({ operation }) => operation));
     this.#catchAll = all.find(({ operation }) => isCatchAll(operation));
-    this.#catchAllMethods = new Set(this.#catchAll && listMethods(this.#catchAll));
     this.#lenientSlashes = lenientSlashes;
     this.#isControl = isControl;
   }
@@ -44,7 +41,7 @@ export class OperationTable {
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
     const route = this.#routes.find(method, path);
     if (route) return this.#selectMatch(route, headers.accept);
-    if (isPath && this.#catchAll && this.#catchAllMethods.has(method)) {
+    if (isPath && this.#catchAll && listMethods(this.#catchAll).includes(method)) {
       return { bound: this.#catchAll, params: { full_path: path.slice(1) } };
     }
     return this.#lenientSlashes ? this.matchOtherSlash(method, path) : undefined;
