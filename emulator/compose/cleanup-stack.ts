@@ -1,19 +1,14 @@
 export class CleanupStack {
   readonly #closers: (() => Promise<unknown> | unknown)[] = [];
-  readonly #result: Promise<void>;
   #resolve!: (result: Promise<void>) => void;
+  /** Resolves when everything has ended, whichever call started the cleanup. */
+  readonly done = new Promise<void>((resolve) => {
+    this.#resolve = resolve;
+  });
   #running: Promise<void> | undefined;
 
   constructor() {
-    this.#result = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
-    this.#result.catch(() => {}); // The caller gets the failure without waiting for the cleanup.
-  }
-
-  /** Resolves when everything has ended, whichever call started the cleanup. */
-  get done(): Promise<void> {
-    return this.#result;
+    this.done.catch(() => {}); // The caller gets the failure without waiting for the cleanup.
   }
 
   get hasBegun(): boolean {

@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import { brotliDecompressSync } from "node:zlib";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import type { ConsoleAsset, ConsoleBundle, ConsoleReader } from "../control/context.ts";
+import type { ListenerPart } from "../http/handler.ts";
 import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
 import type { CausePropagator } from "../http/outgoing/forward.ts";
 import type { EmulatorOptions } from "../published.d.ts";
@@ -33,18 +34,17 @@ export class Listeners {
 
   constructor(setup: ListenersSetup) {
     this.#setup = setup;
-    const { options, listenerOptions, instanceId, closing } = setup;
+    const { options, instanceId, closing } = setup;
     this.isShared = options.store !== undefined;
-    const whileStarting = [createReadyPart(instanceId)];
-    const { isShared } = this;
-    this.router = createListener({
-      ...listenerOptions,
-      isShared,
-      publicUrl: options.publicUrl,
-      name: "router",
-      whileStarting,
-    });
+    this.router = this.#create("router", options.publicUrl, [createReadyPart(instanceId)]);
     closing.push(() => this.router.close());
+  }
+
+  #create(name: string, publicUrl: string | undefined, whileStarting: readonly ListenerPart[] = []): Listener {
+    return createListener({
+      ...this.#setup.listenerOptions,
+      ...{ isShared: this.isShared, publicUrl, name, whileStarting },
+    });
   }
 
   /** Binds the listener of the router, which responds that it is not ready. Resolves with its address. */
@@ -57,16 +57,11 @@ export class Listeners {
 
   /** Binds the listener of a cluster. If the router has a fixed port, the clusters have the ports after it. */
   readonly bindCluster = async (id: string, position: number): Promise<BoundListener> => {
-    const { options, listenerOptions, links } = this.#setup;
+    const { options, links } = this.#setup;
     const { port = 0, host, clusterUrls } = options;
     const clusterPort = port === 0 ? 0 : port + 1 + position;
     if (clusterPort > 65_535) throw new InvalidOptionsError(`Port ${clusterPort} of the cluster ${id} is out of range`);
-    const listener = createListener({
-      ...listenerOptions,
-      isShared: this.isShared,
-      publicUrl: clusterUrls?.[id],
-      name: id,
-    });
+    const listener = this.#create(id, clusterUrls?.[id]);
     if (this.isShared) this.#clusterListeners.push(listener);
     const url = await listener.listen(clusterPort, host);
     links.add(url);
@@ -94,10 +89,7 @@ export function toReachableUrl(url: string, host: string | undefined): string {
 const folder = new URL(import.meta.url.endsWith(".ts") ? "../../dist/console/" : "./console/", import.meta.url);
 
 /** The build's description of the files, which build/console.ts writes. */
-interface Manifest {
-  readonly script: string;
-  readonly style: string;
-  readonly icon: string;
+interface Manifest extends Omit<ConsoleBundle, "assets"> {
   readonly types: Readonly<Record<string, string>>;
 }
 

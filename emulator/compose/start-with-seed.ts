@@ -114,7 +114,18 @@ async function begin(
   for (const state of [file, options.runFile?.replace(/\.run$/, "")])
     if (state !== undefined && (await markNewState(state))) ownFolders.push(dirname(state));
   const paths = await listRunFilePaths(realFile, options.runFile);
-  const claim = await claimRunFile({ paths, run: createRunFile(), wall }).catch((error) =>
+  const run: RunFile = {
+    pid: process.pid,
+    instance_id: instanceId,
+    router_url: routerUrl,
+    control_url: `${routerUrl}/_emulator`,
+    clusters: [],
+    token,
+    ...(options.store !== undefined
+      ? { store: formatPostgresUrl(parsePostgresUrl(options.store)) }
+      : realFile === undefined && { in_memory: true as const }),
+  };
+  const claim = await claimRunFile({ paths, run, wall }).catch((error) =>
     explainUnusable(file ?? options.runFile ?? "the run file", error),
   );
   const runFile: ClaimedRunFile = {
@@ -179,20 +190,6 @@ async function begin(
     void runFile
       .update({ clusters: [], token: sharedToken })
       .then(() => options.onLeaderChange?.({ routerUrl, leader }));
-  }
-
-  function createRunFile(): RunFile {
-    return {
-      pid: process.pid,
-      instance_id: instanceId,
-      router_url: routerUrl,
-      control_url: `${routerUrl}/_emulator`,
-      clusters: [],
-      token,
-      ...(options.store !== undefined
-        ? { store: formatPostgresUrl(parsePostgresUrl(options.store)) }
-        : realFile === undefined && { in_memory: true as const }),
-    };
   }
 }
 

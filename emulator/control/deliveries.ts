@@ -4,7 +4,7 @@ import type { Fail } from "../../src/api/failures.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import { getMaxAttempts, skippedOutcomes } from "../../src/api/webhook-retries.ts";
-import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { isOneOf } from "../../src/base/object.ts";
 import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
 import { readCompositeIds } from "../cluster/contracts/rows.ts";
@@ -45,9 +45,7 @@ export const deliveryHandlers = {
   },
 
   "deliveries.watch": ({ query }, context) =>
-    streamWhileAllowed(context, (signal) =>
-      watchDeliveries(context, streamDeliveryEvents(context.store, context.clock, signal), query),
-    ),
+    streamWhileAllowed(context, (signal) => watchDeliveries(context, query, signal)),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
     await deleteExpiredRecords(store, clock.now());
@@ -84,18 +82,6 @@ export async function toListRecords(
   const rows = loggedDeliveries.map(({ delivery }) => delivery);
   const records = await toDeliveryRecords(view, rows, settings);
   return loggedDeliveries.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(toAttemptRecord) }));
-}
-
-async function* watchDeliveries(
-  { store, settings }: Pick<ControlContext, "store" | "settings">,
-  events: AsyncIterable<DeliveryEvent>,
-  query: DeliveryQuery,
-) {
-  for await (const { delivery, attempt, at } of events) {
-    if (!matchesFilter(delivery, toFilter(query))) continue;
-    const [record] = await store.read((view) => toDeliveryRecords(view, [delivery], settings));
-    yield { ...record!, at: toIsoMillis(at), attempt: attempt === undefined ? null : toAttemptRecord(attempt) };
-  }
 }
 
 type DeliveryQuery = InputOf<typeof watchOperation>["query"];
@@ -182,23 +168,21 @@ function getFirstLine(body: string | null): string | null {
   return line.length > maxShownResponseLength ? `${line.slice(0, maxShownResponseLength)}…` : line || null;
 }
 
-/** An event of a delivery: an attempt, or its end without an attempt. */
-interface DeliveryEvent {
-  readonly delivery: Delivery;
-  readonly attempt: DeliveryAttempt | undefined;
+/** Contains keys instead of rows, because a slow client should not hold the rows in memory. */
+interface EventKey {
+  readonly delivery: number;
+  /** Undefined if the delivery ended without an attempt. */
+  readonly attempt: string | undefined;
   /** Virtual milliseconds. */
   readonly at: number;
 }
 
-/** Contains keys instead of rows, because a slow client should not hold the rows in memory. */
-interface EventKey {
-  readonly delivery: number;
-  readonly attempt: string | undefined;
-  readonly at: number;
-}
-
 /** Yields every attempt and skip after this call, in order, until the signal is aborted. */
-function streamDeliveryEvents(store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
+function watchDeliveries(
+  { store, clock, settings }: Pick<ControlContext, "store" | "clock" | "settings">,
+  query: DeliveryQuery,
+  signal: AbortSignal,
+) {
   let pending: EventKey[] = [];
   let notifyReader = () => {};
   const unwatch = store.watch([deliveries, attempts], (changes) => {
@@ -214,7 +198,7 @@ function streamDeliveryEvents(store: Store, clock: Clock, signal: AbortSignal): 
   return streamItems(signal, watch, () => {
     const keys = pending;
     pending = [];
-    return store.read((view) => readEvents(view, keys));
+    return store.read((view) => readEvents(view, keys, query, settings));
   });
 }
 
@@ -230,11 +214,20 @@ function toEventKey({ collection, before, after }: RowChange, now: number): Even
 }
 
 /** Skips deliveries that the caller cannot see, and deliveries that were removed meanwhile. */
-async function readEvents(view: View, keys: readonly EventKey[]): Promise<readonly DeliveryEvent[]> {
+async function readEvents(view: View, keys: readonly EventKey[], query: DeliveryQuery, settings: ScheduleSettings) {
   const rows = await view.getAll(deliveries, keys, ({ delivery }) => delivery);
   const attemptRows = await view.getAll(attempts, keys, ({ attempt }) => attempt);
-  return keys.flatMap(({ attempt: key, at }, i) => {
+  const filter = toFilter(query);
+  const events = keys.flatMap(({ attempt: key, at }, i) => {
     const [delivery, attempt] = [rows[i], attemptRows[i]];
-    return delivery && (key === undefined || attempt) ? [{ delivery, attempt, at }] : [];
+    const isVisible = delivery && (key === undefined || attempt) && matchesFilter(delivery, filter);
+    return isVisible ? [{ delivery, attempt, at }] : [];
   });
+  const eventDeliveries = events.map(({ delivery }) => delivery);
+  const records = await toDeliveryRecords(view, eventDeliveries, settings);
+  return events.map(({ attempt, at }, i) => ({
+    ...records[i]!,
+    at: toIsoMillis(at),
+    attempt: attempt === undefined ? null : toAttemptRecord(attempt),
+  }));
 }

@@ -72,16 +72,10 @@ export const describeProcess = (
   ...(readiness.public_url === undefined && isDirectLoopbackRequest(request) && { process }),
 });
 
-const sumUsage = (amounts: readonly BufferUsage[]): BufferUsage =>
-  amounts.reduce(
-    (sum, each) => ({
-      count: sum.count + each.count,
-      bytes: sum.bytes + each.bytes,
-      max_bytes: sum.max_bytes + each.max_bytes,
-      dropped: sum.dropped + each.dropped,
-    }),
-    { count: 0, bytes: 0, max_bytes: 0, dropped: 0 },
-  );
+function sumUsage(amounts: readonly BufferUsage[]): BufferUsage {
+  const sum = (field: keyof BufferUsage) => amounts.reduce((total, amount) => total + amount[field], 0);
+  return { count: sum("count"), bytes: sum("bytes"), max_bytes: sum("max_bytes"), dropped: sum("dropped") };
+}
 
 const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 

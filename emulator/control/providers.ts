@@ -30,7 +30,6 @@ import {
   sendPage,
 } from "./context.ts";
 
-type ProviderContext = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 type ProviderForm = InputOf<typeof submitProviderPage>["body"];
 
 const formatVisitKey = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
@@ -92,7 +91,7 @@ const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "inst
 
 /** Renders the form, which is submitted to the callback of the flow, possibly at a real back end. */
 function renderQuestion(
-  context: ProviderContext,
+  context: Pick<ControlContext, "instance">,
   { flow, provider, state, destination }: ProviderVisit,
   { email, team_id, name }: Partial<ProviderForm> = {},
   problem?: string,

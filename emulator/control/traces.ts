@@ -6,7 +6,6 @@ import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { gatherTrace, parseTraceRef, type TraceRef } from "../trace/gather.ts";
 import { buildTrace, toShownNode } from "../trace/tree.ts";
-
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
 import { deleteExpiredRecords } from "../webhooks/log.ts";
 import { streamWhileAllowed } from "./access/credentials.ts";
@@ -16,8 +15,7 @@ import type { ControlContext, ControlHandlers } from "./context.ts";
 export const traceHandlers = {
   "traces.show": async ({ params }, context) => {
     const { store, clock, runner, fail } = context;
-    const ref = parseRef(params.ref, fail);
-    requireTraceAccess(ref, params.ref, context);
+    const ref = parseRef(params.ref, context);
     await deleteExpiredRecords(store, clock.now());
     const trace = (await readTrace(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
     return {
@@ -30,8 +28,7 @@ export const traceHandlers = {
 
   "traces.watch": async ({ params }, context) => {
     const { store, runner, fail } = context;
-    const ref = parseRef(params.ref, fail);
-    requireTraceAccess(ref, params.ref, context);
+    const ref = parseRef(params.ref, context);
     if (!(await readTrace(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // A reset removes the trace.
     const readShownNodes = async () => (await readTrace(store, runner, ref))?.nodes.map(toShownNode) ?? [];
@@ -39,17 +36,15 @@ export const traceHandlers = {
   },
 } satisfies ControlHandlers;
 
-const parseRef = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
-  parseTraceRef(ref) ?? fail("malformed-ref", { ref });
-
-/** Requests, timers and clock advances belong to no workspace. */
-function requireTraceAccess(
-  { by }: TraceRef,
+/** Rejects a reference that the caller cannot use. Requests, timers and clock advances belong to no workspace. */
+function parseRef(
   ref: string,
-  { caller: { token }, fail }: { readonly caller: ControlCaller; readonly fail: Fail<"no-such-trace"> },
-): void {
-  const isOfWorkspace = by === "contract" || by === "delivery" || by === "event" || by === "webhook";
-  if (token.workspace !== undefined && !isOfWorkspace) fail("no-such-trace", { ref });
+  { caller, fail }: { readonly caller: ControlCaller; readonly fail: Fail<"malformed-ref" | "no-such-trace"> },
+): TraceRef {
+  const parsed = parseTraceRef(ref) ?? fail("malformed-ref", { ref });
+  const isOfWorkspace = parsed.by !== "cause" && parsed.by !== "trace";
+  if (caller.token.workspace !== undefined && !isOfWorkspace) fail("no-such-trace", { ref });
+  return parsed;
 }
 
 async function readTrace(store: Store, runner: Runner, ref: TraceRef) {

@@ -112,6 +112,12 @@ const strictPolicy: PagePolicy & Record<string, string | null> = {
   "frame-ancestors": "'none'",
 };
 
+/** Formats a Content-Security-Policy. A directive that is null is omitted. */
+export const formatPolicy = (policy: Readonly<Record<string, string | null>>): string =>
+  Object.entries(policy)
+    .flatMap(([directive, sources]) => (sources === null ? [] : [`${directive} ${sources}`]))
+    .join("; ");
+
 /** Policy for a page without controls or whose URL authorizes all its actions, so that embedding adds no risk. */
 export const allowFraming: PagePolicy = { "frame-ancestors": null };
 
@@ -136,9 +142,7 @@ ${content}</main>
 `.text,
   headers: {
     "cache-control": "no-store",
-    "content-security-policy": Object.entries({ ...strictPolicy, ...policy })
-      .flatMap(([directive, sources]) => (sources === null ? [] : [`${directive} ${sources}`]))
-      .join("; "),
+    "content-security-policy": formatPolicy({ ...strictPolicy, ...policy }),
     // With no-referrer, a browser sends the emulator's own forms with `Origin: null`, as for a page that hides its
     // origin (Fetch, "append a request Origin header"). This policy sends the true origin and reveals no more to other
     // sites.

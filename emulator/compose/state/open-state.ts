@@ -106,28 +106,17 @@ async function openCopy(origin: StateSource, options: OpenStateOptions): Promise
   const { file, ids, wall } = options;
   const { store: sourceStore, snapshotHead } = await origin.load(wall);
   const clusters = await readClusters(sourceStore);
-  if (clusters.length === 0) {
-    const message = "The initial state has no clusters";
-    throw new StateFormatError(`${message}. Nothing was changed.`, { repairable: false });
-  }
+  if (clusters.length === 0) throw createCopyError("The initial state has no clusters");
   await releaseClaims(sourceStore);
-  if (file && (await holdsState(file, wall))) {
-    throw new StateFormatError(
-      `${file} already contains a state. Nothing was changed. Use another file, ` +
-        "or continue this state without the option from.",
-      { repairable: false },
-    );
-  }
+  if (file && (await holdsState(file, wall)))
+    throw createCopyError(`${file} already contains a state`, "Use another file, or continue this state");
   const isStored = file !== undefined || options.database !== undefined;
   const parts = isStored ? await openParts(options) : createMemoryParts(sourceStore, origin.uploads);
   const { store, blobs } = parts;
   if (options.database && (await readClusters(store)).length > 0) {
     await store.close();
-    throw new StateFormatError(
-      "The store already contains a state. Nothing was changed. Use another one with " +
-        "the option schema, or continue this state without the option from.",
-      { repairable: false },
-    );
+    const nextStep = "Use another one with the option schema, or continue this state";
+    throw createCopyError("The store already contains a state", nextStep);
   }
   if (isStored) {
     for (const hash of await findReferencedBlobs(sourceStore)) {
@@ -138,6 +127,11 @@ async function openCopy(origin: StateSource, options: OpenStateOptions): Promise
   }
   ids.moveTo(snapshotHead?.beside.ids ?? (await ids.startSequence(store)));
   return { ...parts, clusters, snapshotHead };
+}
+
+function createCopyError(problem: string, nextStep?: string): StateFormatError {
+  const hint = nextStep === undefined ? "" : ` ${nextStep} without the option from.`;
+  return new StateFormatError(`${problem}. Nothing was changed.${hint}`, { repairable: false });
 }
 
 /** Reports whether a file contains a state that is not empty. Fails with StateFormatError if it is damaged. */

@@ -1,7 +1,6 @@
-import { html } from "../../http/page.ts";
+import { formatPolicy, html } from "../../http/page.ts";
 import { reply } from "../../http/reply.ts";
 import type { ConsoleBundle, ControlHandlers } from "../context.ts";
-
 import { codeLifetimeMs, getCookieName, sessionLifetimeMs } from "./sessions.ts";
 
 /** Assets have relative URLs, so they also work behind a proxy with any path. */
@@ -83,9 +82,7 @@ const policy = {
 /** Headers of the console page. The page is never cached, because it contains the names of its files. */
 const pageHeaders = {
   "cache-control": "no-store",
-  "content-security-policy": Object.entries(policy)
-    .map(([directive, sources]) => `${directive} ${sources}`)
-    .join("; "),
+  "content-security-policy": formatPolicy(policy),
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "origin-agent-cluster": "?1",

@@ -34,9 +34,8 @@ export class MetricCounters {
       counts: [...durationBucketBounds.map(() => 0), 0],
       sumMs: 0,
     }));
-    let i = 0;
-    while (i < durationBucketBounds.length && durationMs > durationBucketBounds[i]!) i += 1;
-    durations.counts[i]! += 1;
+    const bucket = durationBucketBounds.findIndex((bound) => durationMs <= bound);
+    durations.counts[bucket === -1 ? durationBucketBounds.length : bucket]! += 1;
     durations.sumMs += durationMs;
   }
 
