@@ -57,12 +57,9 @@ export interface HandlerCall<Code extends FailureCode, Caller> {
 
 type CodesOf<O extends Operation> = O["failures"][number] | O["service"]["failures"][number];
 
-/** A handler can return a forwarded response only if the declaration allows this. */
-type ForwardedOutput<O extends Operation> =
-  Extract<O["responses"][keyof O["responses"]], { kind: "passthrough" }> extends never ? never : Passthrough;
-
-type PiecesOutput<O extends Operation> =
-  Extract<O["responses"][keyof O["responses"]], { inPieces: true }> extends never ? never : JsonPieces;
+/** An output that a handler can return only if a declared response has these properties. */
+type OutputIf<O extends Operation, Declared, Output> =
+  Extract<O["responses"][keyof O["responses"]], Declared> extends never ? never : Output;
 
 /** A stream of events can also contain notices of dropped events, and finished frames. */
 type StreamOutput<O extends Operation> =
@@ -72,8 +69,8 @@ type OutputOf<O extends Operation> =
   | ResultOf<O>
   | StreamOutput<O>
   | OperationReply<O>
-  | ForwardedOutput<O>
-  | PiecesOutput<O>;
+  | OutputIf<O, { kind: "passthrough" }, Passthrough>
+  | OutputIf<O, { inPieces: true }, JsonPieces>;
 
 /**
  * A handler contains only domain logic, because its input is decoded, authenticated and validated. It returns the bare
@@ -138,7 +135,7 @@ interface PartSpec<W extends object> {
   readonly handlers: Readonly<Record<string, PartHandler<W>>>;
   /** Prototype of the context of each request. Handlers must not copy the context. */
   readonly context: W;
-  readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticator<W>>>>;
+  readonly authenticate?: Authenticators<W>;
 }
 
 /** Creates a part. A context that lacks a resource of a handler does not compile. */

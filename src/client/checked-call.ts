@@ -81,13 +81,12 @@ function findPartProblems(
   if (!parsed || parsed.success) return [];
   return parsed.error.issues.map((issue) => {
     const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
-    const inputValue = path.reduce<unknown>(
-      (node, step) => (node as Record<string, unknown> | undefined)?.[step],
-      value,
-    );
-    return { in: part, path, message: describeIssue(issue), missing: inputValue === undefined };
+    return { in: part, path, message: describeIssue(issue), missing: getValueAt(value, path) === undefined };
   });
 }
+
+const getValueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce((inner: unknown, step) => (inner as Record<PropertyKey, unknown> | null | undefined)?.[step], value);
 
 export function findIssues(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
   try {
@@ -119,10 +118,7 @@ export function getFirstShapeProblem(issues: readonly z.core.$ZodIssue[], value:
  * ID, a URL or a key, because the next call needs these. In a choice of shapes, the value must match none of them.
  */
 function isShapeIssue(issue: z.core.$ZodIssue, value: unknown): boolean {
-  const inputValue = issue.path.reduce(
-    (inner: unknown, step) => (inner as Record<PropertyKey, unknown>)?.[step],
-    value,
-  );
+  const inputValue = getValueAt(value, issue.path);
   const isMissing = inputValue === undefined || inputValue === null;
   if (isMissing && issue.path.length > 0 && !isRequiredValue(issue)) return false;
   if (issue.code === "invalid_type") return true;

@@ -23,6 +23,7 @@ export interface ExchangeOptions {
    * response.
    */
   readonly timeoutMs: number;
+  /** Maximum silence of a stream in milliseconds; 0 is unlimited. By default a minimum speed applies. */
   readonly silenceMs?: number | undefined;
   readonly maxBytes?: number | undefined;
   readonly chooseReadMode: (status: number) => ReadMode;

@@ -125,12 +125,8 @@ export function buildCredentialHeaders(
       return {};
     case "api-key": {
       const { clientId, clientSecret } = credentials;
-      if (!clientId || !clientSecret) {
-        throw new MissingCredentialsError(
-          "api-key",
-          clientId ? "client secret" : clientSecret ? "client id" : undefined,
-        );
-      }
+      const missing = clientId ? "client secret" : clientSecret ? "client id" : undefined;
+      if (!clientId || !clientSecret) throw new MissingCredentialsError("api-key", missing);
       return { "client-id": clientId, "client-secret": clientSecret };
     }
     case "cluster-key":

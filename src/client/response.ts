@@ -32,7 +32,7 @@ export function requireValidValue<Value>({ status, value, shapeProblem }: ApiRes
 
 /** Decides how to read a response with that status. Bytes and events are streamed. */
 export function getReadMode(operation: CallableOperation, status: number): ReadMode {
-  const kind = findDeclaredBody(operation, status)?.kind;
+  const kind = getBodyKind(operation, status);
   // The export is the only document of the emulator that grows with its data.
   if (operation.id === "state.export" && kind === "json") return "export";
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
@@ -60,7 +60,9 @@ export async function readResponse(
 ): Promise<ApiResponse> {
   const { status, headers } = response;
   const isCatchAll = Array.isArray(operation.method);
-  if (isFromCatchAll(headers) && routedServices.has(operation.service.name) && !isCatchAll) {
+  // The catch-all never serves other operations of the router, whose paths are below its own path.
+  const isOfRouter = operation.service.name === "router" || operation.service.name === "emulator";
+  if (isFromCatchAll(headers) && isOfRouter && !isCatchAll) {
     await readBytes(response.body);
     throw new MisroutedRequestError(
       `${request.method} ${new URL(request.url).pathname}`,
@@ -124,9 +126,6 @@ export const formatRequestPath = ({ url }: Pick<HttpRequest, "url">): string => 
 
 const formatExpectedStatuses = ({ responses }: CallableOperation): string =>
   `status ${Object.keys(responses).join(" or ")}`;
-
-/** Services with operations under the path of the catch-all. The catch-all never serves these operations. */
-const routedServices: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
 
 export const getBodyKind = (operation: CallableOperation, status: number): DeclaredBody["kind"] | undefined =>
   findDeclaredBody(operation, status)?.kind;
@@ -236,11 +235,10 @@ function createUnexpectedError(expected: string, response: HttpResponse, receive
 function compareBody(schema: z.ZodType, value: unknown): Pick<ApiResponse, "drift" | "shapeProblem"> {
   const issues = findIssues(schema, value);
   const drift = issues.flatMap((issue) => {
-    const formatIssuePath = (key?: string) =>
-      [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
+    const path = issue.path.map(String);
     return issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => `${formatIssuePath(key)}: not declared`)
-      : [`${formatIssuePath()}: ${issue.message}`];
+      ? issue.keys.map((key) => `${[...path, key].join(".")}: not declared`)
+      : [`${path.join(".") || "body"}: ${issue.message}`];
   });
   return { drift, shapeProblem: getFirstShapeProblem(issues, value) };
 }
@@ -272,9 +270,8 @@ function parseResponseJson(response: HttpResponse, text: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    const isDeep = /^nested/.test((cause as Error).message);
     if (isMarkup(text)) throw createUnexpectedError("JSON", response, "HTML");
-    if (isDeep) throw createUnexpectedError("JSON", response, "too complex a value");
+    if (/^nested/.test((cause as Error).message)) throw createUnexpectedError("JSON", response, "too complex a value");
     if (/^\s*[[{]/.test(text)) throw createUnexpectedError("JSON", response, "text that is not JSON");
     return undefined;
   }

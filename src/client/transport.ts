@@ -3,23 +3,15 @@ import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { createContinueSkippingConnector } from "../base/response-quirks.ts";
 import { decodeResponse } from "./body.ts";
 import { mapStreamErrors } from "./errors.ts";
-import { Exchange } from "./exchange.ts";
-import { type ReadMode, resolveMaxBytes } from "./limits.ts";
+import { Exchange, type ExchangeOptions } from "./exchange.ts";
+import { resolveMaxBytes } from "./limits.ts";
 import { createProxyError, type ForwardProxy, TunnelError, toRequestError } from "./network-failure.ts";
 import type { HttpRequest, HttpResponse } from "./request.ts";
 
-interface SendOptions {
-  /**
-   * Time limit. For a response in memory, from the last byte of the request to the end. Otherwise, to the start of the
-   * response.
-   */
-  readonly timeoutMs: number;
-  /** Maximum silence of a stream in milliseconds; 0 is unlimited. By default a minimum speed applies. */
-  readonly silenceMs?: number | undefined;
+interface SendOptions extends Pick<ExchangeOptions, "timeoutMs" | "silenceMs" | "signal"> {
   /** Chooses how to read a response with this status. By default, every response is read into memory. */
-  readonly chooseReadMode?: ((status: number) => ReadMode) | undefined;
+  readonly chooseReadMode?: ExchangeOptions["chooseReadMode"] | undefined;
   readonly repeatable?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Transport {

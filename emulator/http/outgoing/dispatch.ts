@@ -14,12 +14,7 @@ export type ForwardResult =
   | { readonly kind: "answered"; readonly response: Passthrough }
   | { readonly kind: "unreachable"; readonly reason: string; readonly isSent: boolean; readonly cause: Error };
 
-export interface PendingForward {
-  /** Resolves with the head of the response and streams its body. Never rejects. */
-  readonly result: Promise<ForwardResult>;
-  /** Aborts the request, by default because the client no longer waits for the response. */
-  abort(cause?: Error): void;
-}
+export type PendingForward = Pick<ForwardExchange, "result" | "abort">;
 
 /** Error for aborted requests. It is created once, because each new error would capture a stack. */
 const clientGoneError = new Error("The caller has stopped waiting");
@@ -57,8 +52,9 @@ const maxBufferedBytes = 65_536;
  * responses do, is forwarded in one write without a stream. The callbacks are those of undici 7, because its newer
  * callbacks parse all headers. undici 8 supports only the newer callbacks and requires Node 22.
  */
-class ForwardExchange implements PendingForward, Dispatcher.DispatchHandler {
+class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
+  /** Resolves with the head of the response and streams its body. Never rejects. */
   readonly result: Promise<ForwardResult>;
   #settle: (result: ForwardResult) => void = ignore;
   readonly #chunks: Buffer[] = [];
@@ -77,7 +73,7 @@ class ForwardExchange implements PendingForward, Dispatcher.DispatchHandler {
     });
   }
 
-  /** Ends the request with that cause. Does nothing if the request has ended. */
+  /** Ends the request, by default because the client no longer waits. Does nothing if the request has ended. */
   abort(cause = clientGoneError): void {
     if (this.#end) return;
     this.onError(cause);

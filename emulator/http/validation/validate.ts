@@ -48,8 +48,8 @@ export const hasInputSchema = ({ request: { params, query, headers, body } }: Op
 export function createValidator({ request, service }: Operation): RequestValidator {
   const checks: PartCheck[] = [];
   if (request.params) checks.push(createParamsCheck(request.params));
-  if (request.query) checks.push(createFieldsCheck("query", request.query, ({ query }) => query));
-  if (request.headers) checks.push(createFieldsCheck("header", request.headers, ({ headers }) => headers));
+  if (request.query) checks.push(createFieldsCheck("query", request.query));
+  if (request.headers) checks.push(createFieldsCheck("header", request.headers));
   const { body } = request;
   if (body && "schema" in body) checks.push(createBodyCheck(body.schema, service));
   return (parts, input) => {
@@ -60,7 +60,7 @@ export function createValidator({ request, service }: Operation): RequestValidat
 }
 
 function createParamsCheck(schema: z.ZodObject): PartCheck {
-  if (!acceptsAnyStrings(schema)) return createFieldsCheck("path", schema, ({ params }) => params);
+  if (!acceptsAnyStrings(schema)) return createFieldsCheck("path", schema);
   return ({ params }, input) => {
     input.params = params;
   };
@@ -68,16 +68,12 @@ function createParamsCheck(schema: z.ZodObject): PartCheck {
 
 const partOfInput = { path: "params", query: "query", header: "headers" } as const;
 
-function createFieldsCheck(
-  part: Exclude<RequestPart, "body">,
-  schema: z.ZodObject,
-  pick: (parts: RequestParts) => RequestFields,
-): PartCheck {
+function createFieldsCheck(part: Exclude<RequestPart, "body">, schema: z.ZodObject): PartCheck {
   const coerceFields = createStringCoercer(schema);
   const names = Object.keys(schema.shape);
   const target = partOfInput[part];
   return (parts, input, problems) => {
-    let fields = pick(parts);
+    let fields = parts[target];
     // Only declared headers are validated, because the others belong to the protocol.
     if (part === "header") fields = Object.fromEntries(names.map((name) => [name, fields[name]]));
     const values = coerceFields(fields);
