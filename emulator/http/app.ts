@@ -173,7 +173,7 @@ function closeUnreadConnection(socket: Socket): void {
 }
 
 const beginExchange = (options: AppOptions): onRequestHookHandler => {
-  const { admit, links, proxies } = options;
+  const { admit, links, readForwarded } = options;
   return (request, reply, done) => {
     const { raw } = request;
     // `rewriteUrl` changed the URL for Fastify's router.
@@ -190,7 +190,7 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
       const source = forwarded
         ? { ...forwarded, isForwarded: true }
         : // The other listener has checked requests that it forwarded.
-          { link, isForwarded: false, proxyInfo: link ? undefined : proxies.applyForwardedHeaders(raw) };
+          { link, isForwarded: false, proxyInfo: link ? undefined : readForwarded(raw) };
       request.exchange = new HttpExchange(options, served, raw, reply.raw, source);
       done();
     };

@@ -22,7 +22,7 @@ import { redactTarget } from "./request-log/redact.ts";
 import type { RequestFinding, RequestLog } from "./request-log/request-log.ts";
 import type { OperationMatch, OperationTable } from "./routing/operation-table.ts";
 import { isControlPath, parseRequestTarget, type RequestTarget } from "./routing/path.ts";
-import type { ForwardedInfo, TrustedProxies } from "./trusted-proxies.ts";
+import type { createForwardedReader, ForwardedInfo } from "./trusted-proxies.ts";
 
 export interface ListenerContext {
   /** `router`, or the ID of the listener's cluster. */
@@ -30,7 +30,7 @@ export interface ListenerContext {
   readonly wall: WallClock;
   readonly log: RequestLog;
   readonly bodies: RequestBodyReader;
-  readonly proxies: TrustedProxies;
+  readonly readForwarded: ReturnType<typeof createForwardedReader>;
   /** Address of this listener for browsers if a proxy sends another Host. */
   readonly publicUrl?: string | undefined;
   /** Connects requests with the requests of other listeners that caused them. Undefined if requests have no cause. */

@@ -18,7 +18,7 @@ import {
 } from "./outgoing/forward-to-leader.ts";
 import { sendResponse } from "./respond.ts";
 import { OperationTable } from "./routing/operation-table.ts";
-import { TrustedProxies } from "./trusted-proxies.ts";
+import { createForwardedReader } from "./trusted-proxies.ts";
 
 /** Default maximum time for pending requests when the listener closes. */
 const defaultCloseGraceMs = 1_000;
@@ -135,7 +135,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     headTimeoutMs: limits.headTimeoutMs,
     unreadTimeoutMs: settings.unreadResponseTimeoutMs ?? emulatorOptions.unreadResponseTimeoutMs.default,
     createCauseRow: options.createCauseRow ?? createCauseRowFactory(options),
-    proxies: new TrustedProxies(options.trustedProxies ?? []),
+    readForwarded: createForwardedReader(options.trustedProxies ?? []),
     report: options.report ?? (() => {}),
     isClosing,
     admit(request, reply) {

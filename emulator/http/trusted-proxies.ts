@@ -37,50 +37,34 @@ const isProxyHeader = (name: string): boolean =>
   name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
 
 /**
- * Proxies whose `X-Forwarded-*` headers are trusted. By default, only programs on this machine can set the client
- * address, as a load balancer in front of the service does. Other headers are not trusted, because a page in a browser
- * of this machine can send them too.
+ * Creates a function that returns the description of a request by a trusted proxy and removes the untrusted parts. These
+ * are all headers of untrusted senders, and the addresses before the first address that a trusted proxy confirms.
+ * `trusted` are addresses and ranges of proxies. By default, only programs on this machine can set the client address, as
+ * a load balancer in front of the service does. Other headers are then not trusted, because a page in a browser of this
+ * machine can send them too.
  */
-export class TrustedProxies {
-  readonly #ranges: BlockList | undefined;
-
-  /** Creates a list from addresses and ranges, such as 10.0.0.0/8. */
-  constructor(ranges: readonly string[]) {
-    this.#ranges = ranges.length === 0 ? undefined : createAddressList(...ranges);
-  }
-
-  /**
-   * Returns the description of a request and removes the untrusted parts. These are all headers of untrusted senders,
-   * and the addresses before the first address that a trusted proxy confirms.
-   */
-  applyForwardedHeaders(request: IncomingMessage): ForwardedInfo | undefined {
+export function createForwardedReader(trusted: readonly string[]) {
+  const ranges = trusted.length === 0 ? undefined : createAddressList(...trusted);
+  return (request: IncomingMessage): ForwardedInfo | undefined => {
     const { headers, socket } = request;
     const proxyHeaders = Object.keys(headers).filter(isProxyHeader);
     if (proxyHeaders.length === 0) return undefined;
-    const peer = socket.remoteAddress ?? "";
-    if (!includesAddress(this.#ranges ?? loopbackAddresses, peer)) {
+    if (!includesAddress(ranges ?? loopbackAddresses, socket.remoteAddress ?? "")) {
       for (const name of proxyHeaders) setRequestHeader(request, name);
       return undefined;
     }
-    if (this.#ranges === undefined || !forwardedHeaders.some((name) => proxyHeaders.includes(name))) return undefined;
-    const trustedAddresses = this.#findTrustedAddresses(splitHeader(headers["x-forwarded-for"]));
-    setRequestHeader(
-      request,
-      "x-forwarded-for",
-      trustedAddresses.length === 0 ? undefined : trustedAddresses.join(", "),
-    );
+    if (ranges === undefined || !forwardedHeaders.some((name) => proxyHeaders.includes(name))) return undefined;
+    const addresses = splitHeader(headers["x-forwarded-for"]);
+    const lastUntrusted = addresses.findLastIndex((address) => !includesAddress(ranges, address));
+    // Earlier addresses can be forged.
+    const trustedAddresses = addresses.slice(Math.max(0, lastUntrusted));
+    setRequestHeader(request, "x-forwarded-for", trustedAddresses.join(", ") || undefined);
     const protocol = splitHeader(headers["x-forwarded-proto"])[0]?.toLowerCase();
     return {
       host: splitHeader(headers["x-forwarded-host"])[0],
       protocol: protocol === "http" || protocol === "https" ? protocol : undefined,
     };
-  }
-
-  /** Returns the addresses from the last untrusted address on, because earlier addresses can be forged. */
-  #findTrustedAddresses(addresses: readonly string[]): readonly string[] {
-    const lastUntrusted = addresses.findLastIndex((address) => !includesAddress(this.#ranges!, address));
-    return addresses.slice(Math.max(0, lastUntrusted));
-  }
+  };
 }
 
 export function isAddressRange(text: string): boolean {

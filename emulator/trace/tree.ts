@@ -38,12 +38,12 @@ interface TreeOptions {
 
 /** Builds the tree of events and causes from rows. The same rows give the same tree, also after a restart. */
 export function buildTrace(rows: TraceRows, { traceId, describeJob, findOutcome }: TreeOptions) {
-  const builder = new NodeBuilder(rows, findOutcome);
+  const builder = createNodeBuilder(rows, findOutcome);
   const allNodes = [
-    ...[...rows.causes.values()].map((row) => builder.createCauseNode(row)),
-    ...[...rows.events.values()].map((row) => builder.createEventNode(row)),
-    ...[...rows.deliveries.values()].map((row) => builder.createDeliveryNode(row)),
-    ...rows.attempts.map((row) => builder.createAttemptNode(row)),
+    ...[...rows.causes.values()].map(builder.createCauseNode),
+    ...[...rows.events.values()].map(builder.createEventNode),
+    ...[...rows.deliveries.values()].map(builder.createDeliveryNode),
+    ...rows.attempts.map(builder.createAttemptNode),
   ];
   const nodes = sortInTreeOrder(traceId === undefined ? allNodes : allNodes.filter(({ trace }) => trace === traceId));
   const ids = new Set(nodes.map(({ id }) => id));
@@ -54,116 +54,110 @@ export function buildTrace(rows: TraceRows, { traceId, describeJob, findOutcome 
   return { nodes, planned: planned.filter(({ parent }) => ids.has(parent)).sort((a, b) => a.due - b.due) };
 }
 
-/** Creates nodes, in which missing fields are null. */
-class NodeBuilder {
-  readonly #rows: TraceRows;
-  readonly #findOutcome: RequestOutcomeFinder | undefined;
-
-  constructor(rows: TraceRows, findOutcome: RequestOutcomeFinder | undefined) {
-    this.#rows = rows;
-    this.#findOutcome = findOutcome;
-  }
-
-  createCauseNode(row: CauseRow): TraceNode {
-    const outcome = this.#findOutcome?.(row);
-    return {
-      ...emptyNode,
-      ...toPosition(row.id, row.trace, this.#findCause(row.before)),
-      kind: row.id.slice(0, row.id.indexOf(":")) as TraceNode["kind"],
-      ...(row.parent_span !== null && { parent_span: row.parent_span }),
-      at: row.at,
-      wall_at: row.wall_at,
-      what: row.what,
-      because: explainCause(row),
-      moved_by: row.moved_by,
-      ...(outcome && { duration_ms: outcome.durationMs, status: outcome.status }),
-    };
-  }
-
-  createEventNode(row: WebhookEvent): TraceNode {
-    const cause = this.#findCause(row.cause);
-    const contract = this.#rows.contracts.get(row.id) ?? null;
-    return {
-      ...emptyNode,
-      ...toPosition(toEventName(row.id), getEventTrace(row, cause), cause),
-      kind: "event",
-      at: row.at,
-      wall_at: cause?.wall_at ?? null,
-      what: contract === null ? row.activity : `${row.activity} ${contract}`,
-      because: explainEvent(row.cause),
-      contract,
-    };
-  }
-
-  createDeliveryNode(row: Delivery): TraceNode {
-    const event = this.#rows.events.get(row.event_id);
-    const webhook = this.#rows.webhooks.get(row.webhook_id);
-    const cause = this.#findCause(event?.cause);
-    const trace = getEventTrace(event, cause);
-    return {
-      ...emptyNode,
-      ...toPosition(toDeliveryName(row.id), trace, event && { id: toEventName(event.id), trace }),
-      kind: "delivery",
-      at: row.created_at,
-      wall_at: cause?.wall_at ?? null,
-      what: `${row.activity} to webhook ${row.webhook_id}${webhook ? ` ${redactReceiverUrl(webhook.url)}` : " (deleted)"}`,
-      because: explainDelivery(row, webhook),
-      contract: this.#rows.contracts.get(row.event_id) ?? null,
-      webhook_id: row.webhook_id,
-      outcome: row.outcome,
-      status_text: getStatusText(row, webhook),
-      disabled_by: row.outcome === "skipped_disabled" ? (webhook?.disabled?.by ?? null) : null,
-    };
-  }
-
-  /** A resend follows from its request. Other attempts follow from their delivery. */
-  createAttemptNode(row: DeliveryAttempt): TraceNode {
-    const delivery = this.#rows.deliveries.get(row.delivery_id);
-    const event = delivery && this.#rows.events.get(delivery.event_id);
-    const requestCause = row.resend ? this.#findCause(row.cause) : undefined;
-    const trace = getEventTrace(event, this.#findCause(event?.cause));
-    const parent = requestCause ?? { id: toDeliveryName(row.delivery_id), trace };
-    const position = this.#countAttempts(row);
-    const spanName = toAttemptSpanName(row.delivery_id, row.scheduled_number, row.cause);
-    return {
-      ...emptyNode,
-      ...toPosition(toAttemptName(row.delivery_id, row.number), parent.trace, parent, spanName),
-      kind: "attempt",
-      at: row.at,
-      wall_at: row.wall_at,
-      duration_ms: row.duration_ms,
-      what: `${row.resend ? "resend" : "attempt"} ${position}${requestCause ? ` of ${toDeliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
-      because: explainAttempt(row, this.#rows.attemptsByDelivery.get(row.delivery_id) ?? []),
-      moved_by: row.moved_by,
-      fault: row.fault && formatFault(row.fault),
-      contract: (delivery && this.#rows.contracts.get(delivery.event_id)) ?? null,
-      webhook_id: delivery?.webhook_id ?? null,
-      status: row.status,
-      error: row.error?.code ?? null,
-    };
-  }
-
-  findNextAttempt(row: Delivery): PlannedEntry | undefined {
-    if (row.next_attempt_at === null) return undefined;
-    const attempts = this.#rows.attemptsByDelivery.get(row.id) ?? [];
-    const webhook = this.#rows.webhooks.get(row.webhook_id);
-    return {
-      parent: toDeliveryName(row.id),
-      due: row.next_attempt_at,
-      what: `attempt ${filterScheduled(attempts).length + 1}`,
-      because: explainPlannedAttempt(row.next_attempt_at, row, attempts, webhook),
-    };
-  }
-
+/** Returns functions that create nodes, in which missing fields are null. */
+function createNodeBuilder(rows: TraceRows, findOutcome: RequestOutcomeFinder | undefined) {
   /** Scheduled and requested attempts are counted separately, although they share one sequence of numbers. */
-  #countAttempts({ delivery_id, number, resend }: DeliveryAttempt): number {
-    const attempts = this.#rows.attemptsByDelivery.get(delivery_id) ?? [];
+  function countAttempts({ delivery_id, number, resend }: DeliveryAttempt): number {
+    const attempts = rows.attemptsByDelivery.get(delivery_id) ?? [];
     return attempts.filter((attempt) => attempt.resend === resend && attempt.number <= number).length;
   }
 
-  #findCause(id: string | null | undefined): CauseRow | undefined {
-    return id ? this.#rows.causes.get(id) : undefined;
+  function findCause(id: string | null | undefined): CauseRow | undefined {
+    return id ? rows.causes.get(id) : undefined;
   }
+
+  return {
+    createCauseNode(row: CauseRow): TraceNode {
+      const outcome = findOutcome?.(row);
+      return {
+        ...emptyNode,
+        ...toPosition(row.id, row.trace, findCause(row.before)),
+        kind: row.id.slice(0, row.id.indexOf(":")) as TraceNode["kind"],
+        ...(row.parent_span !== null && { parent_span: row.parent_span }),
+        at: row.at,
+        wall_at: row.wall_at,
+        what: row.what,
+        because: explainCause(row),
+        moved_by: row.moved_by,
+        ...(outcome && { duration_ms: outcome.durationMs, status: outcome.status }),
+      };
+    },
+
+    createEventNode(row: WebhookEvent): TraceNode {
+      const cause = findCause(row.cause);
+      const contract = rows.contracts.get(row.id) ?? null;
+      return {
+        ...emptyNode,
+        ...toPosition(toEventName(row.id), getEventTrace(row, cause), cause),
+        kind: "event",
+        at: row.at,
+        wall_at: cause?.wall_at ?? null,
+        what: contract === null ? row.activity : `${row.activity} ${contract}`,
+        because: explainEvent(row.cause),
+        contract,
+      };
+    },
+
+    createDeliveryNode(row: Delivery): TraceNode {
+      const event = rows.events.get(row.event_id);
+      const webhook = rows.webhooks.get(row.webhook_id);
+      const cause = findCause(event?.cause);
+      const trace = getEventTrace(event, cause);
+      return {
+        ...emptyNode,
+        ...toPosition(toDeliveryName(row.id), trace, event && { id: toEventName(event.id), trace }),
+        kind: "delivery",
+        at: row.created_at,
+        wall_at: cause?.wall_at ?? null,
+        what: `${row.activity} to webhook ${row.webhook_id}${webhook ? ` ${redactReceiverUrl(webhook.url)}` : " (deleted)"}`,
+        because: explainDelivery(row, webhook),
+        contract: rows.contracts.get(row.event_id) ?? null,
+        webhook_id: row.webhook_id,
+        outcome: row.outcome,
+        status_text: getStatusText(row, webhook),
+        disabled_by: row.outcome === "skipped_disabled" ? (webhook?.disabled?.by ?? null) : null,
+      };
+    },
+
+    /** A resend follows from its request. Other attempts follow from their delivery. */
+    createAttemptNode(row: DeliveryAttempt): TraceNode {
+      const delivery = rows.deliveries.get(row.delivery_id);
+      const event = delivery && rows.events.get(delivery.event_id);
+      const requestCause = row.resend ? findCause(row.cause) : undefined;
+      const trace = getEventTrace(event, findCause(event?.cause));
+      const parent = requestCause ?? { id: toDeliveryName(row.delivery_id), trace };
+      const position = countAttempts(row);
+      const spanName = toAttemptSpanName(row.delivery_id, row.scheduled_number, row.cause);
+      return {
+        ...emptyNode,
+        ...toPosition(toAttemptName(row.delivery_id, row.number), parent.trace, parent, spanName),
+        kind: "attempt",
+        at: row.at,
+        wall_at: row.wall_at,
+        duration_ms: row.duration_ms,
+        what: `${row.resend ? "resend" : "attempt"} ${position}${requestCause ? ` of ${toDeliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
+        because: explainAttempt(row, rows.attemptsByDelivery.get(row.delivery_id) ?? []),
+        moved_by: row.moved_by,
+        fault: row.fault && formatFault(row.fault),
+        contract: (delivery && rows.contracts.get(delivery.event_id)) ?? null,
+        webhook_id: delivery?.webhook_id ?? null,
+        status: row.status,
+        error: row.error?.code ?? null,
+      };
+    },
+
+    findNextAttempt(row: Delivery): PlannedEntry | undefined {
+      if (row.next_attempt_at === null) return undefined;
+      const attempts = rows.attemptsByDelivery.get(row.id) ?? [];
+      const webhook = rows.webhooks.get(row.webhook_id);
+      return {
+        parent: toDeliveryName(row.id),
+        due: row.next_attempt_at,
+        what: `attempt ${filterScheduled(attempts).length + 1}`,
+        because: explainPlannedAttempt(row.next_attempt_at, row, attempts, webhook),
+      };
+    },
+  };
 }
 
 type Position = Pick<TraceNode, "id" | "parent" | "trace" | "span" | "parent_span">;

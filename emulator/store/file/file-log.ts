@@ -60,7 +60,8 @@ const maxBytesAtClose = 16 * 2 ** 20;
 export class FileLog extends JournaledLog {
   readonly #options: FileLogOptions;
   readonly #generations: Generations;
-  readonly #identities = new FileIdentityWatch();
+  /** The identities of its files at the last check, to detect that a file was removed or replaced. */
+  #identities = new Map<string, string>();
   /** True while its files are missing or their names belong to other files. */
   #isDisturbed = false;
   /** True while the journal is shorter or longer than the written lines. */
@@ -186,10 +187,7 @@ export class FileLog extends JournaledLog {
   async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
     const { path, isHeld } = this.#options;
     if (!(await isHeld())) return { reason: `Another emulator has opened the state ${path}`, isGone: false };
-    const journals = [...this.#generations.olderJournals, this.#generations.current].map((each) =>
-      getJournalPath(path, each),
-    );
-    const change = await this.#identities.check(`base.${this.#generations.base}`, path, journals);
+    const change = await this.#findChangedFile();
     if (change) {
       const reason = change.isGone
         ? "was removed"
@@ -198,6 +196,29 @@ export class FileLog extends JournaledLog {
     }
     const isStillCut = this.#isCut && (await this.#readJournalSize()) !== this.journal.length;
     return isStillCut ? { reason: this.#cutReason, isGone: false } : undefined;
+  }
+
+  /**
+   * Finds a file that is gone or is another file than at the last check. A file that is checked for the first time is
+   * accepted. The checkpoint is also compared by time and size, because a copy that is written over it has the same
+   * inode.
+   */
+  async #findChangedFile() {
+    const { olderJournals, current, base } = this.#generations;
+    const checkpoint = this.#options.path;
+    const journals = [...olderJournals, current].map((each) => getJournalPath(checkpoint, each));
+    const identities = new Map<string, string>();
+    for (const path of [checkpoint, ...journals]) {
+      const name = path === checkpoint ? `base.${base}` : path;
+      const file = await lstat(path).catch(ignoreMissing);
+      if (file === undefined) return { path, isGone: true };
+      const { dev, ino, size, mtimeMs } = file;
+      const identity = path === checkpoint ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;
+      if (identity !== (this.#identities.get(name) ?? identity)) return { path, isGone: false };
+      identities.set(name, identity);
+    }
+    this.#identities = identities;
+    return undefined;
   }
 
   /** Detects a user who truncates the journal, or copies an older journal over it, because the file stays the same. */
@@ -345,30 +366,5 @@ async function probeWritable(disk: Disk, path: string): Promise<void> {
   } finally {
     await file.close().catch(() => {});
     await disk.remove(temporary).catch(() => {});
-  }
-}
-
-/** Stores the identity of the files of a state on the disk, to detect that a file was removed or replaced. */
-class FileIdentityWatch {
-  #identities = new Map<string, string>();
-
-  /**
-   * Checks the checkpoint and the journals by their paths. A file that is checked for the first time is accepted. The
-   * checkpoint, which `generation` names, is also compared by time and size, because a copy that is written over it has
-   * the same inode.
-   */
-  async check(generation: string, checkpoint: string, journals: readonly string[]) {
-    const identities = new Map<string, string>();
-    for (const path of [checkpoint, ...journals]) {
-      const name = path === checkpoint ? generation : path;
-      const file = await lstat(path).catch(ignoreMissing);
-      if (file === undefined) return { path, isGone: true };
-      const { dev, ino, size, mtimeMs } = file;
-      const identity = path === checkpoint ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;
-      if (identity !== (this.#identities.get(name) ?? identity)) return { path, isGone: false };
-      identities.set(name, identity);
-    }
-    this.#identities = identities;
-    return undefined;
   }
 }
