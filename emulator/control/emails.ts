@@ -53,19 +53,24 @@ export async function toEmailRecords(
 
 /** The service's own texts are not public (DECISIONS.md, R27). */
 function composeEmail({ purpose, mode }: Email, contract: string, sender: string): { subject: string; text: string } {
-  const describe = (subject: string, text: string) => ({ subject, text });
-  if (mode === "cc") return describe(`Copy: ${contract}`, `${sender} sent you a copy of “${contract}”.`);
-  const signing = `${sender} asks you to sign “${contract}”. Open the link to read and sign it.`;
-  const redlining = `${sender} asks you to review “${contract}”. Open the link to read and edit it.`;
-  const invitation = `${sender} invites you to its workspace. Open the link to accept the invitation.`;
+  if (mode === "cc") return { subject: `Copy: ${contract}`, text: `${sender} sent you a copy of “${contract}”.` };
   switch (purpose) {
     case "signing":
-      return describe(`Signature requested: ${contract}`, signing);
+      return {
+        subject: `Signature requested: ${contract}`,
+        text: `${sender} asks you to sign “${contract}”. Open the link to read and sign it.`,
+      };
     case "redlining":
-      return describe(`Review requested: ${contract}`, redlining);
+      return {
+        subject: `Review requested: ${contract}`,
+        text: `${sender} asks you to review “${contract}”. Open the link to read and edit it.`,
+      };
     case "invitation":
-      return describe(`Invitation to ${sender}`, invitation);
+      return {
+        subject: `Invitation to ${sender}`,
+        text: `${sender} invites you to its workspace. Open the link to accept the invitation.`,
+      };
     case "trial":
-      return describe("Complete your sign-up", "Continue your sign-up with the token in this e-mail.");
+      return { subject: "Complete your sign-up", text: "Continue your sign-up with the token in this e-mail." };
   }
 }

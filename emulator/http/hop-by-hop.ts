@@ -3,8 +3,15 @@ import { isSignatureHeader } from "../../src/schemes/webhook-schemes.ts";
 
 /** Header fields of a single connection (RFC 9110, 7.6.1), which no proxy forwards. */
 export const hopByHopHeaders: ReadonlySet<string> = new Set([
-  ...["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
-  ...["proxy-connection", "proxy-authenticate", "proxy-authorization"],
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
 ]);
 
 /** Parses the names that a `Connection` field adds to the hop-by-hop headers. */

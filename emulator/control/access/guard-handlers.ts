@@ -13,11 +13,29 @@ import { scopeStore } from "./workspace-store.ts";
  * operations concern the whole sandbox: its clock, faults, snapshots, console and tokens.
  */
 const workspaceOperations: ReadonlySet<string> = new Set([
-  ...["emulator.clusters", "emulator.workspaces", "emulator.wait", "clock.show"],
-  ...["requests.list", "requests.watch", "traces.show", "traces.watch", "activities.list", "activities.fire"],
-  ...["deliveries.list", "deliveries.watch", "deliveries.show", "deliveries.record", "deliveries.resend"],
-  ...["emails.list", "invitations.list", "invitations.accept", "installations.list", "installations.begin"],
-  ...["user-tasks.list", "device-grants.approve", "sessions.end"],
+  "emulator.clusters",
+  "emulator.workspaces",
+  "emulator.wait",
+  "clock.show",
+  "requests.list",
+  "requests.watch",
+  "traces.show",
+  "traces.watch",
+  "activities.list",
+  "activities.fire",
+  "deliveries.list",
+  "deliveries.watch",
+  "deliveries.show",
+  "deliveries.record",
+  "deliveries.resend",
+  "emails.list",
+  "invitations.list",
+  "invitations.accept",
+  "installations.list",
+  "installations.begin",
+  "user-tasks.list",
+  "device-grants.approve",
+  "sessions.end",
 ]);
 
 const isWorkspaceOperation = (id: string): boolean =>
