@@ -5,13 +5,25 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 export const toFields = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
 /** Finds a field by its path (`items.0.id`), also with dots in names. Returns undefined if there is none. */
-export function getValueAt(value: unknown, path: string): unknown {
+export function findField(value: unknown, path: string): unknown {
   if (path === "") return value;
   if (typeof value !== "object" || value === null) return undefined;
   if (Object.hasOwn(value, path)) return (value as Record<string, unknown>)[path];
   const [first = "", ...rest] = path.split(".");
   if (rest.length === 0 || !Object.hasOwn(value, first)) return undefined;
-  return getValueAt((value as Record<string, unknown>)[first], rest.join("."));
+  return findField((value as Record<string, unknown>)[first], rest.join("."));
+}
+
+/** Returns the value at a path, or undefined if the path does not exist. */
+export function getValueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let value = root;
+  for (const key of path) {
+    if (value instanceof Map) value = value.get(key);
+    else if (typeof value === "object" && value !== null && Object.hasOwn(value, key))
+      value = (value as Record<PropertyKey, unknown>)[key];
+    else return undefined;
+  }
+  return value;
 }
 
 export const omitUndefined = <Value>(

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
 import { describeIssue } from "../base/issues.ts";
 import { toPlainNumbers } from "../base/json.ts";
+import { getValueAt } from "../base/object.ts";
 import { findPlaceholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 
@@ -84,9 +85,6 @@ function findPartProblems(
     return { in: part, path, message: describeIssue(issue), missing: getValueAt(value, path) === undefined };
   });
 }
-
-const getValueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce((inner: unknown, step) => (inner as Record<PropertyKey, unknown> | null | undefined)?.[step], value);
 
 export function findIssues(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
   try {

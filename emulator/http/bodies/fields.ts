@@ -1,7 +1,6 @@
 import querystring from "node:querystring";
-import { isObject, tryParseJson } from "../../../src/base/object.ts";
+import { getValueAt, isObject, tryParseJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import { getValueAt } from "../validation/schema.ts";
 import { exceedsFieldLimit, findExceededLimit, UnreadableBodyError } from "./json.ts";
 import { parseMultipart } from "./multipart.ts";
 

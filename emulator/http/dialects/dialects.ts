@@ -1,10 +1,11 @@
 import { isOAuthRequest, type Operation } from "../../../src/api/operation.ts";
 import type { ValidationItem } from "../../../src/api/router/failures.ts";
 import type { Service } from "../../../src/api/services.ts";
+import { getValueAt } from "../../../src/base/object.ts";
 import type { DecodeProblem } from "../bodies/json.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
 import { createErrorResponse, createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
-import { getValueAt, type ValidationProblem } from "../validation/schema.ts";
+import type { ValidationProblem } from "../validation/schema.ts";
 import { toPydanticErrors } from "./pydantic.ts";
 
 /** Responses of one service to requests that the HTTP layer rejects. All functions are pure. */

@@ -1,11 +1,10 @@
 import type * as z from "zod";
-import { lookupTable } from "../../../src/base/object.ts";
+import { getValueAt, lookupTable } from "../../../src/base/object.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
 import {
   findSchema,
   getSchemaDefinition,
   getSchemaKind,
-  getValueAt,
   type ValidationIssue,
   type ValidationProblem,
 } from "../validation/schema.ts";

@@ -1,18 +1,11 @@
 import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import { type Expectation, getExpectation } from "../../../src/api/shapes.ts";
-import { lookupTable } from "../../../src/base/object.ts";
+import { getValueAt, lookupTable } from "../../../src/base/object.ts";
 import { findNearest } from "../../../src/base/text.ts";
 import type { DecodedBody } from "../bodies/json.ts";
 import type { FindingReporter } from "../handler.ts";
-import {
-  findSchema,
-  getSchemaDefinition,
-  getSchemaKind,
-  getValueAt,
-  unwrapSchema,
-  type ValidationIssue,
-} from "./schema.ts";
+import { findSchema, getSchemaDefinition, getSchemaKind, unwrapSchema, type ValidationIssue } from "./schema.ts";
 
 const integerPattern = /^\s*[-+]?\d+(?:_\d+)*(?:\.0+)?\s*$/;
 const booleanValues: ReadonlyMap<string, boolean> = new Map([

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { markExactNumbers } from "../../../src/base/json.ts";
-import { isObject } from "../../../src/base/object.ts";
+import { getValueAt, isObject } from "../../../src/base/object.ts";
 
 export type RequestPart = "path" | "query" | "header" | "body";
 export type ValidationIssue = z.core.$ZodIssue;
@@ -12,18 +12,6 @@ export interface ValidationProblem {
   readonly schema: z.ZodType;
   /** The complete part: fields as strings, or the JSON document with its numbers as written. */
   readonly source: unknown;
-}
-
-/** Returns the value at a path of the input, or undefined if the path does not exist. */
-export function getValueAt(root: unknown, path: readonly PropertyKey[]): unknown {
-  let value = root;
-  for (const key of path) {
-    if (value instanceof Map) value = value.get(key);
-    else if (typeof value === "object" && value !== null && Object.hasOwn(value, key))
-      value = (value as Record<PropertyKey, unknown>)[key];
-    else return undefined;
-  }
-  return value;
 }
 
 interface SchemaDefinition {

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
-import { lookupTable } from "../../../src/base/object.ts";
+import { getValueAt, lookupTable } from "../../../src/base/object.ts";
 import { getLastValue, type RequestFields } from "../bodies/fields.ts";
 import type { DecodedBody } from "../bodies/json.ts";
 import { coerceLax, type StringCoercer, stringCoercers } from "./lax-coercion.ts";
@@ -10,7 +10,6 @@ import {
   findSchema,
   getSchemaDefinition,
   getSchemaKind,
-  getValueAt,
   hasFreePart,
   type RequestPart,
   restoreSourceNumbers,

@@ -1,5 +1,5 @@
 import type { Column } from "../../api/operation.ts";
-import { getValueAt, isObject } from "../../base/object.ts";
+import { findField, isObject } from "../../base/object.ts";
 import { findNearest } from "../../base/text.ts";
 import type { GlobalOptions, OutputFormat } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
@@ -60,7 +60,7 @@ export function createOutput(host: Host, globals: GlobalOptions) {
     const names =
       fields ?? view.columns?.map(getColumnName).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
-      const entries = names.map((name) => [name, formatCell(getValueAt(value, name))] as const);
+      const entries = names.map((name) => [name, formatCell(findField(value, name))] as const);
       if (isTable) return printer.printLines("stdout", formatRecord(entries));
       // A single value is printed without its name, for `KEY=$(svc webhooks hmac-key)`.
       return entries.length === 1 && isOneValue(fields, view)
@@ -71,7 +71,7 @@ export function createOutput(host: Host, globals: GlobalOptions) {
   }
 
   async function showRows(rows: readonly unknown[], view: TableView, columns: readonly string[]): Promise<void> {
-    const values = rows.map((row) => columns.map((name) => (isObject(row) ? getValueAt(row, name) : row)));
+    const values = rows.map((row) => columns.map((name) => (isObject(row) ? findField(row, name) : row)));
     const cells = values.map((row) => row.map(formatCell));
     if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
     if (rows.length === 0)
@@ -148,7 +148,7 @@ function listColumns(rows: readonly unknown[]): string[] {
 }
 
 export const pickFields = (value: unknown, names: readonly string[]): unknown =>
-  Object.fromEntries(names.map((name) => [name, getValueAt(value, name) ?? null]));
+  Object.fromEntries(names.map((name) => [name, findField(value, name) ?? null]));
 
 export const listFields = (rows: readonly unknown[]): readonly string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),

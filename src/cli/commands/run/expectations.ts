@@ -2,7 +2,7 @@ import { exportState } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Delivery } from "../../../api/webhook-health/attempts.ts";
 import { toPlainNumbers } from "../../../base/json.ts";
-import { getValueAt, isObject } from "../../../base/object.ts";
+import { findField, isObject } from "../../../base/object.ts";
 import { readDeliveryLog } from "../webhooks/delivery-log.ts";
 import type { ScenarioEnvironment } from "./environment.ts";
 import type { Expectations } from "./schema.ts";
@@ -136,7 +136,7 @@ function compareSubset(
   if (isObject(expected)) {
     if (typeof actual !== "object" || actual === null) return [createDifference(path, "a map", actual)];
     return Object.entries(expected).flatMap(([key, member]) =>
-      compareSubset(member, getValueAt(actual, key), [...path, key]),
+      compareSubset(member, findField(actual, key), [...path, key]),
     );
   }
   const isSame = Object.is(expected, actual) || (expected === null && actual === undefined);

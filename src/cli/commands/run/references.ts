@@ -1,5 +1,5 @@
 import { stringifyExact, toPlainNumbers } from "../../../base/json.ts";
-import { getValueAt, isObject } from "../../../base/object.ts";
+import { findField, isObject } from "../../../base/object.ts";
 
 export type SavedValues = ReadonlyMap<string, unknown>;
 
@@ -92,7 +92,7 @@ export const formatInterpolatedValue = (value: unknown): string =>
 function getSavedValue(reference: string, values: SavedValues): unknown {
   const [name = "", ...path] = reference.trim().split(".");
   if (!values.has(name)) throw new Error(`$${name} has no value yet`);
-  const value = path.length === 0 ? values.get(name) : getValueAt(values.get(name), path.join("."));
+  const value = path.length === 0 ? values.get(name) : findField(values.get(name), path.join("."));
   if (value === undefined) throw new Error(`$${name} has no ${path.join(".")}`);
   return value;
 }

@@ -1,7 +1,7 @@
 import { showTrace } from "../../../api/emulator/traces.ts";
 import { toIsoMillis } from "../../../base/clock.ts";
 import { toPlainNumbers } from "../../../base/json.ts";
-import { getValueAt, omitUndefined } from "../../../base/object.ts";
+import { findField, omitUndefined } from "../../../base/object.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../emulator/trace.ts";
 import type { ScenarioPath } from "./check-scenario.ts";
@@ -171,7 +171,7 @@ export async function runScenario(
     if (!isUpdated)
       return differences.map((difference) => createMismatch(difference.message, [...expectPath, ...difference.path]));
     for (const { path: below, actual } of differences) {
-      const template = getValueAt(expect, below.join("."));
+      const template = findField(expect, below.join("."));
       seen.push({ path: [...expectPath, ...below], value: restoreReferences(actual ?? null, template, values) });
     }
     return [];
@@ -181,7 +181,7 @@ export async function runScenario(
     const save = "save" in step ? step.save : undefined;
     const variables = typeof save === "string" ? { [save]: "" } : (save ?? {});
     return Object.entries(variables).flatMap(([name, below]) => {
-      const value = getValueAt(observation.value, below);
+      const value = findField(observation.value, below);
       if (value === undefined) {
         const message = `${name} cannot be saved: the result has no ${below || "value"}`;
         return [createMismatch(message, [...path, "save", name])];
