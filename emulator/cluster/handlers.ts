@@ -8,7 +8,7 @@ import { externalMetadataHandlers } from "./contracts/external-metadata.ts";
 import { approvalHandlers } from "./contracts/lifecycle/approvals.ts";
 import { executionHandlers } from "./contracts/lifecycle/execution.ts";
 import { contractListHandlers } from "./contracts/list.ts";
-import { counterpartyDetailHandlers } from "./counterparties/contacts.ts";
+import { counterpartyContactHandlers } from "./counterparties/contacts.ts";
 import { counterpartyHandlers } from "./counterparties/counterparties.ts";
 import { documentHandlers } from "./documents/documents.ts";
 import { intakeHandlers } from "./intake/intake.ts";
@@ -35,7 +35,7 @@ export const contractApiHandlers = {
   ...paperHandlers,
   ...webhookHandlers,
   ...counterpartyHandlers,
-  ...counterpartyDetailHandlers,
+  ...counterpartyContactHandlers,
   ...templateHandlers,
   ...userHandlers,
   ...keyPointerHandlers,

@@ -3,7 +3,7 @@ import { clockHandlers } from "./clock.ts";
 import { consoleHandlers } from "./console/page.ts";
 import type { ControlHandlers } from "./context.ts";
 import { activityHandlers } from "./contracts/activities.ts";
-import { contractDetailHandlers, controlContractHandlers } from "./contracts/contracts.ts";
+import { controlContractDetailHandlers, controlContractHandlers } from "./contracts/contracts.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
 import { emailHandlers } from "./emails.ts";
@@ -29,7 +29,7 @@ export const controlHandlers = {
   ...controlWebhookHandlers,
   ...deliveryHandlers,
   ...controlContractHandlers,
-  ...contractDetailHandlers,
+  ...controlContractDetailHandlers,
   ...emailHandlers,
   ...invitationHandlers,
   ...activityHandlers,

@@ -17,7 +17,7 @@ import {
   requireCounterparty,
 } from "./rows.ts";
 
-export const counterpartyDetailHandlers = {
+export const counterpartyContactHandlers = {
   "counterparty-contacts.list": inView(async (view, { params, query }, { caller, fail }) =>
     paginateList((await requireCounterparty(view, caller, params, fail)).contacts, query),
   ),

@@ -152,7 +152,7 @@ async function findPersonInTurn(
   return { performer: await resolvePerformer(view, contract, email), approver: member?.id };
 }
 
-export const contractDetailHandlers = {
+export const controlContractDetailHandlers = {
   "emulator-contracts.list": createListHandler(contracts, (row) => ({
     ...toContractSummary(row),
     cluster_id: row.cluster_id,
