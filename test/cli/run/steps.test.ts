@@ -158,7 +158,7 @@ steps:
     assert.deepEqual([exit, otherRun.exit, jsonRun.exit], [1, 1, 1]);
     assert.match(
       stdout,
-      /failed {3}1 {2}call contracts\.status .*404.*\n {14}contracts\.status answered 404 \(\S+\): .*\(story\.yaml:1:11\)/,
+      /failed {3}1 {2}call contracts\.status .*404.*\n {14}contracts\.status responded 404 \(\S+\): .*\(story\.yaml:1:11\)/,
     );
     for (const { stdout } of [otherRun, jsonRun])
       assert.match(stdout, /\n {14}exit 5: Contract T-9 not found \(HTTP 404\) {2}\(story\.yaml:1:11\)/);

@@ -196,7 +196,7 @@ async function sendRequest(environment: ScenarioEnvironment, operation: Operatio
       value: body,
       outcome: `${status}${code}`,
       output: formatJson(body),
-      error: `${operation.id} answered ${status}${code}: ${problem.message}`,
+      error: `${operation.id} responded ${status}${code}: ${problem.message}`,
     };
   }
 }
