@@ -14,6 +14,7 @@ import { annotate, shouldAnnotate } from "./output/ci.ts";
 import { createPrinter, printPage } from "./output/print.ts";
 import { buildNextArgv, getFlagValue, locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
 import {
+  createStdoutError,
   type ErrorExplanation,
   explainError,
   explainInterruption,
@@ -23,7 +24,7 @@ import {
   signalCodes,
   toExplanationJson,
 } from "./process/exit.ts";
-import { CommandFailedError, PartialFailureError, UsageError } from "./process/failure.ts";
+import { PartialFailureError, UsageError } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
 import { createShutdownController, type ShutdownController } from "./process/shutdown-controller.ts";
 
@@ -163,10 +164,4 @@ async function reportFailure(errorExplanation: ErrorExplanation, error: unknown,
   await printer.printLines("stderr", [...formatExplanation(explanation), ...stack]);
   if (shouldAnnotate(host.env, ownWords)) await annotate(host, explanation);
   return explanation.exitCode;
-}
-
-function createStdoutError(cause: NodeJS.ErrnoException): CommandFailedError {
-  const message = `Failed to write to standard output: ${cause.code ?? cause.message}.`;
-  const hint = "The output is lost, and the command may have taken effect. Check before you run it again.";
-  return new CommandFailedError("failed", "output_lost", message, { hint, cause });
 }

@@ -154,7 +154,10 @@ describe("bundled CLI", () => {
     });
     closeSync(full);
     assert.equal(status, 1);
-    assert.match(String(stderr), /^error: Failed to write to standard output: ENOSPC\.\n/);
+    assert.match(
+      String(stderr),
+      /^error: Failed to write to standard output: no space is left on the disk \(ENOSPC\)\.\n/,
+    );
   });
 
   async function runShipped(argv: readonly string[], env: Record<string, string>, cwd?: string) {

@@ -287,3 +287,9 @@ export function formatStack({ name, message, stack = "" }: Error): string[] {
   const rest = stack.startsWith(head) ? stack.slice(head.length) : stack;
   return [redactText(head), ...rest.split("\n").filter((line) => /^\s+at /.test(line))];
 }
+
+export function createStdoutError(cause: NodeJS.ErrnoException): CommandFailedError {
+  const message = `Failed to write to standard output: ${isFsError(cause) ? formatFsError(cause) : (cause.code ?? cause.message)}.`;
+  const hint = "The output is lost, and the command may have taken effect. Check before you run it again.";
+  return new CommandFailedError("failed", "output_lost", message, { hint, cause });
+}

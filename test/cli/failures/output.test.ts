@@ -52,7 +52,10 @@ describe("broken standard output", () => {
   for (const argv of printing) {
     it(`fails svc ${argv}, because the output is lost`, async () => {
       const { exit, text } = await runWithBrokenOutput(argv.split(" "), "ENOSPC");
-      assert.deepEqual([exit, text.split("\n")[0]], [1, "error: Failed to write to standard output: ENOSPC."]);
+      assert.deepEqual(
+        [exit, text.split("\n")[0]],
+        [1, "error: Failed to write to standard output: no space is left on the disk (ENOSPC)."],
+      );
     });
   }
 
