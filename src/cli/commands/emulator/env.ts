@@ -26,7 +26,7 @@ const emulatorEnv = defineCommand({
   words: ["emulator", "env"],
   summary: "Print variables that connect a shell to the emulator",
   description:
-    "Prints the addresses and test credentials that svc emulator exec sets, and unsets variables of other services. It uses the addresses of --public-url, if the emulator was started with it. The format matches the shell in SHELL, unless --shell is given. Under GitHub Actions the secrets are masked in the log.",
+    'Prints the addresses and test credentials that svc emulator exec sets, and unsets variables of other services. To set the variables in a shell, run eval "$(svc emulator env)". It uses the addresses of --public-url, if the emulator was started with it. The format matches the shell in SHELL, unless --shell is given. Under GitHub Actions the secrets are masked in the log.',
   flags: [
     createTextFlag("shell", "NAME", "Format: a shell, a .env file (dotenv) or $GITHUB_ENV (github)", {
       choices: variableFormats,
@@ -35,9 +35,9 @@ const emulatorEnv = defineCommand({
     createTextFlag("workspace", "ID|NAME", "Workspace whose keys and cluster to use (default: the first)"),
   ],
   examples: [
-    ["Set the variables in this shell", "emulator env"],
+    ["Print the variables", "emulator env"],
     ["Use another workspace", "emulator env --workspace 2"],
-    ["Set the variables for later steps of a workflow", "emulator env --shell github"],
+    ["Print the lines that a workflow appends to $GITHUB_ENV", "emulator env --shell github"],
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
