@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
 import { readVirtualTime } from "../../client/response.ts";
+import { formatFsError, isFsError } from "../../files/disk.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { Context } from "../command.ts";
 import { changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
@@ -88,11 +89,13 @@ export async function requireWritableTokens({ host: { env } }: Pick<Context, "ho
     await makeFolder(folder);
     await access(folder, constants.W_OK);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new CommandFailedError("failed", "config_unwritable", `Failed to write to ${folder}: ${code}`, {
-      hint: "Set SVC_CONFIG_DIR to another folder.",
-      cause,
-    });
+    if (!isFsError(cause)) throw cause;
+    throw new CommandFailedError(
+      "failed",
+      "config_unwritable",
+      `Failed to write to ${folder}: ${formatFsError(cause)}.`,
+      { hint: "Set SVC_CONFIG_DIR to another folder.", cause },
+    );
   }
 }
 

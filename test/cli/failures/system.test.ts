@@ -145,6 +145,9 @@ describe("system error message with a hint", () => {
       stderr,
       /^error: Failed to write .*profiles\.json: permission is denied \(EACCES\)\.\n {2}Set SVC_CONFIG_DIR /,
     );
+    const signIn = ["auth", "device-login", "--base-url", "http://127.0.0.1:9", "--client-id", "x"];
+    const signInResult = run(createUnprivilegedCommand(), signIn, folder);
+    assert.match(signInResult.stderr, /^error: Failed to write to .*: permission is denied \(EACCES\)\.\n {2}Set SVC_/);
   });
 
   it("explains a response or deliveries that cannot be written", unlessNobody, async (t) => {
