@@ -53,6 +53,19 @@ describe("svc contracts reconcile", () => {
     });
   });
 
+  it("expects no review of a contract that was sent for signature twice", async (t) => {
+    const { json, emulator } = await startCliEmulator(t);
+    await json("contracts create --data -", { stdin: ndaContractJson });
+    await json("contracts send T-1");
+    await json("contracts unmark T-1");
+    await emulator.clock.advance({ by: minute });
+    await json("contracts mark T-1");
+    assert.deepEqual(summarizeRows(await json<Row[]>("contracts reconcile --since 1h")), [
+      ["T-1", "CONTRACT_CREATED", "2031-01-02T03:04:05Z"],
+      ["T-1", "CONTRACT_SIGNATURE_REQUESTED", "2031-01-02T03:05:05Z"],
+    ]);
+  });
+
   it("reports the deliveries that a receiver missed, based on its saved deliveries", async (t) => {
     const { json, svc, emulator, cwd } = await startCliEmulator(t);
     const argv = ["webhooks", "listen", "--save", "hooks", "--count", "3", "--json"];

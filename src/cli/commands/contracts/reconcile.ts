@@ -148,8 +148,9 @@ function listDue(
   const events: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
   // Contracts executed outside the platform emit only their creation.
   if (metrics && !id.startsWith("H-")) {
-    const { contract_sent_to_cp_datetime: sentAt, marked_for_signature_datetime: markedAt } = metrics;
-    if (sentAt !== markedAt) events.push(["CONTRACT_SENT_TO_COUNTERPARTY", sentAt]);
+    const { contract_sent_to_cp_datetime: sentAt, marked_for_signature_datetime: markedAt, contract_turns } = metrics;
+    // A contract that needs no review by the counterparty is sent for signature.
+    if (contract_turns.no_of_turns > 0) events.push(["CONTRACT_SENT_TO_COUNTERPARTY", sentAt]);
     events.push(["CONTRACT_SIGNATURE_REQUESTED", markedAt]);
     for (const { signed_datetime: signed } of metrics.contract_signed_by_signatory_list)
       events.push(["CONTRACT_SIGNED", signed]);
