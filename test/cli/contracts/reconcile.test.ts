@@ -113,6 +113,25 @@ No webhooks are missing (4 webhooks checked)
     });
   });
 
+  it("counts two signatures at the same time as two webhooks", async (t) => {
+    const { json, svc, emulator, cwd } = await startCliEmulator(t);
+    const [jo, kim] = ["jo@acme.example", "kim@acme.example"].map((email) => ({
+      is_individual: true,
+      poc_details: { first_name: "K", email },
+    }));
+    const body = { contract_template_id: 101, contract_data: {}, counter_party_details: [jo, kim] };
+    await json("contracts create --data -", { stdin: JSON.stringify(body) });
+    await json("contracts send T-1");
+    for (let n = 0; n < 2; n += 1) await json("emulator sign T-1");
+    const { rows } = (await emulator.control("GET", "state")).body as { rows: { webhook_events: { body: string }[] } };
+    await writeFile(join(cwd, "all.ndjson"), rows.webhook_events.map((event) => event.body).join("\n"));
+    assert.deepEqual(await svc("contracts reconcile --since 1h --received all.ndjson"), {
+      exit: 0,
+      stdout: "",
+      stderr: "No webhooks are missing (5 webhooks checked)\n",
+    });
+  });
+
   for (const [argv, message] of [
     ["", "error: --since is required"],
     ["--since 5", 'error: --since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "5"'],

@@ -175,12 +175,13 @@ const parsePayload = (body: Buffer) => toFields(tryParseJson(body.toString("utf8
 function findMissing(due: readonly DueWebhook[], received: readonly Payload[]): DueWebhook[] {
   const missing = [...due];
   const receivedKeys = new Set<string>();
-  for (const { activity, contract_id: number, activity_data: data } of received) {
-    const { timestamp } = toFields(data);
-    // Repeated deliveries count as one webhook.
-    const key = JSON.stringify([activity, number, timestamp]);
+  for (const payload of received) {
+    // Repeated deliveries count as one webhook. Two people can sign at the same time.
+    const key = JSON.stringify(payload);
     if (receivedKeys.has(key)) continue;
     receivedKeys.add(key);
+    const { activity, contract_id: number, activity_data: data } = payload;
+    const { timestamp } = toFields(data);
     const time = Date.parse(String(timestamp));
     const getDistance = (webhook: DueWebhook) =>
       webhook.at === null || Number.isNaN(time) ? 0 : Math.abs(Date.parse(webhook.at) - time);
