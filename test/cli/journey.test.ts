@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
+import { createUploadRequest, requireContract } from "../support/contracts.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 const counterparty = {
@@ -145,6 +146,25 @@ describe("contract workflow on the command line", () => {
     const { exit, stderr } = await waiting;
     assert.match(stderr, /\(at most 10m; change it with --wait-timeout\)$/m);
     assert.deepEqual([exit, stderr.includes("T-2 is VOIDED and cannot become EXECUTED")], [1, true]);
+  });
+
+  it("continues the wait for a contract that its counterparty reviews, but not for paper in review", async (t) => {
+    const { json, svc, emulator } = await startCliEmulator(t);
+    await json("contracts create --data -", { stdin: JSON.stringify({ ...nda, contract_template_id: 104 }) });
+    const send = (id: string) => svc(`contracts send ${id} --wait executed --wait-timeout 0s`);
+    assert.equal((await send("T-1")).exit, 75);
+    const again = await send("T-1");
+    assert.deepEqual([again.exit, again.stderr.split("\n")[0]?.slice(0, 20)], [75, "T-1 was already sent"]);
+    await requireContract(
+      emulator.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
+        body: await createUploadRequest(),
+      }),
+    );
+    const paper = await send("T-2");
+    assert.deepEqual(
+      [paper.exit, paper.stderr.split("\n")[0]],
+      [1, "error: Cannot send T-2: status is REDLINING, expected DRAFT (HTTP 400)"],
+    );
   });
 
   it("exits with 5 for missing objects, 1 for rejections and 4 for missing permissions", async (t) => {

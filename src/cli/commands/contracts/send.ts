@@ -1,6 +1,7 @@
 import type { showContractStatus } from "../../../api/contracts/contracts.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
+import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
@@ -43,7 +44,7 @@ const contractsSend = defineCommand({
     const startNote = await request.client.send(request.call).then(
       () => `Sent ${id}`,
       async (error) => {
-        if (await wasSentBefore(error, fetchStatus)) return `${id} was already sent`;
+        if (await wasSentBefore(error, fetchStatus, request.client, id)) return `${id} was already sent`;
         throw error;
       },
     );
@@ -72,10 +73,14 @@ const contractsSend = defineCommand({
 type StatusQuery = () => Promise<ResultOf<typeof showContractStatus>>;
 
 /** After a timeout, the command can be run again: the service does not resend a contract. */
-async function wasSentBefore(error: unknown, fetchStatus: StatusQuery): Promise<boolean> {
+async function wasSentBefore(error: unknown, fetchStatus: StatusQuery, client: Client, id: string): Promise<boolean> {
   if (!(error instanceof ServiceError) || error.status !== 400) return false;
   const { contract_status: status } = await fetchStatus();
-  return status === "SIGN" || status === "EXECUTED";
+  if (status !== "REDLINING") return status === "SIGN" || status === "EXECUTED";
+  const { showProcessMetrics } = await import("../../../api/contracts/contract-details.ts");
+  // Uploaded paper is in review without being sent.
+  const metrics = await client.call(showProcessMetrics, { params: { contract_id: Number(id.slice(2)) } });
+  return metrics.contract_sent_to_cp_datetime !== null;
 }
 
 /** Maps the status of a contract to an exit code, for scripts that poll (DECISIONS.md, L10). */
