@@ -158,8 +158,16 @@ export function toTokens({ fields, headers }: OAuthResponse, now: number) {
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
   expires_at !== undefined && !(Date.parse(expires_at) - minRemainingMs > now);
 
-const createSignInError = (address: string, reason: string): CommandFailedError =>
-  new CommandFailedError("forbidden", "signed_out", `${reason} (${address}).`, { next: ["auth", "device-login"] });
+/** Returns the command that signs in at a server, which need not be the target's routing service. */
+export async function getSignInCommand(address: string, context: Context): Promise<readonly string[]> {
+  const router = await resolveServerAddress(undefined, context).catch(() => undefined);
+  return ["auth", "device-login", ...(address === router ? [] : ["--issuer", address])];
+}
+
+const createSignInError = async (context: Context, address: string, reason: string): Promise<CommandFailedError> =>
+  new CommandFailedError("forbidden", "signed_out", `${reason} (${address}).`, {
+    next: await getSignInCommand(address, context),
+  });
 
 /**
  * Redeems the refresh token under a lock, because a server that rotates tokens signs out a client that uses one twice
@@ -170,11 +178,11 @@ export async function refreshAccount(context: Context, address: string, force = 
   const before = (await readAccounts(context))[address];
   let rejectedRefresh: CommandFailedError | undefined;
   const account = await changeAccount(context, address, async (now) => {
-    if (now === undefined) throw createSignInError(address, "Not signed in");
+    if (now === undefined) throw await createSignInError(context, address, "Not signed in");
     const isNew = now.access_token !== before?.access_token;
     if (isNew || (!force && !(await needsRefresh(now, address, context)))) return now;
     if (now.refresh_token === undefined)
-      throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
+      throw await createSignInError(context, address, "The sign-in has expired and cannot be refreshed");
     const { refresh_token, client_id } = now;
     const fields = { grant_type: "refresh_token", refresh_token, client_id };
     // Ctrl-C does not abort this request at once, because a rotated token is lost without the response.
@@ -182,7 +190,7 @@ export async function refreshAccount(context: Context, address: string, force = 
     const response = await postOAuth(client, now.refresh_url, "form", fields, context.forceSignal);
     if (response.error === "invalid_grant" || response.error === "invalid_token") {
       // The server would reject the same token again.
-      rejectedRefresh = createSignInError(address, "The server no longer accepts the refresh token");
+      rejectedRefresh = await createSignInError(context, address, "The server no longer accepts the refresh token");
       return { ...now, refresh_token: undefined };
     }
     if (response.status !== 200) throw createOAuthError("The refresh", response);
@@ -199,7 +207,7 @@ export async function refreshAccount(context: Context, address: string, force = 
 /** Refreshes an expired token. Fails with exit code 4 if there is no sign-in at the address. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {
   const account = (await readAccounts(context))[address];
-  if (account === undefined) throw createSignInError(address, "Not signed in");
+  if (account === undefined) throw await createSignInError(context, address, "Not signed in");
   return (await needsRefresh(account, address, context)) ? refreshAccount(context, address) : account;
 }
 

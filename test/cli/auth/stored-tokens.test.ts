@@ -238,6 +238,19 @@ describe("stored sign-ins", () => {
     assert.deepEqual([result.exit, result.stdout], [0, "at\n"]);
   });
 
+  it("prints how to sign in again at the server of an expired sign-in", async (t) => {
+    const cwd = await createTestFolder(t);
+    await openSignInStore(cwd).keep("https://a.example", { expires_at: "2020-01-01T00:00:00Z" });
+    const run = (argv: string) => runCli(argv, { env: { SVC_CONFIG_DIR: cwd, SVC_ROUTER_URL: "https://b.example" } });
+    const next = "svc auth device-login --issuer https://a.example";
+    const message = "The sign-in has expired and cannot be refreshed (https://a.example).";
+    const { stderr } = await run("auth token --issuer https://a.example");
+    assert.equal(stderr, `error: ${message}\n  try: ${next}\n`);
+    const status = await run("auth status --issuer https://a.example");
+    assert.equal(status.stderr, `The sign-in at https://a.example has expired. Next: ${next}\n`);
+    assert.match((await run("auth token")).stderr, /\(https:\/\/b\.example\)\.\n {2}try: svc auth device-login\n$/);
+  });
+
   it("selects the only sign-in if no server is configured, and signs out everywhere with --all", async (t) => {
     const cwd = await createTestFolder(t);
     const folder = openSignInStore(cwd);

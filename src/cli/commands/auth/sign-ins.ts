@@ -3,6 +3,7 @@ import {
   type Account,
   changeAccount,
   findServerTime,
+  getSignInCommand,
   getTokensPath,
   hasExpired,
   readAccounts,
@@ -114,16 +115,16 @@ const authStatus = defineCommand({
     await output.show(rows, { fields, columns, emptyMessage: "Not signed in" });
     const currentRow = rows.find(({ current }) => current);
     if (currentRow && currentRow.state !== "expired") return undefined;
-    if (rows.length > 0) await output.note(explainMissingSignIn(currentRow?.address, currentAddress, context));
+    if (rows.length > 0) await output.note(await explainMissingSignIn(currentRow?.address, currentAddress, context));
     return "forbidden";
   },
 });
 
-function explainMissingSignIn(expiredAt: string | undefined, address: string | undefined, context: Context): string {
-  const signInCommand = formatNextCommand(["auth", "device-login"], context);
+async function explainMissingSignIn(expiredAt: string | undefined, address: string | undefined, context: Context) {
+  if (address === undefined) return "No server is selected. Use --issuer, --base-url or --profile";
+  const signInCommand = formatNextCommand(await getSignInCommand(address, context), context);
   if (expiredAt !== undefined) return `The sign-in at ${expiredAt} has expired. Next: ${signInCommand}`;
-  if (address !== undefined) return `Not signed in at ${address}, the server in use. Next: ${signInCommand}`;
-  return "No server is selected. Use --issuer, --base-url or --profile";
+  return `Not signed in at ${address}, the server in use. Next: ${signInCommand}`;
 }
 
 function describeTokenState(account: Account, now: number): string {
