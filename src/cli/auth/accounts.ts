@@ -8,6 +8,7 @@ import { formatFsError, isFsError } from "../../files/disk.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { Context } from "../command.ts";
 import { changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
+import type { SettingValue } from "../connection/resolve-settings.ts";
 import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import {
@@ -216,6 +217,12 @@ async function needsRefresh(account: Account, address: string, context: Context)
   const now = await findServerTime(context, address, account);
   return now !== undefined && hasExpired(account, now);
 }
+
+export const tokenVariable = "SVC_TOKEN";
+
+/** Names a token that overrides every sign-in, with its source. */
+export const describeToken = ({ origin }: SettingValue): string =>
+  origin === tokenVariable ? origin : `The token of ${origin}`;
 
 /** Returns the bearer token for the target's routing service: the configured token, or that of a sign-in there. */
 export async function findBearerToken(context: Context): Promise<string | undefined> {

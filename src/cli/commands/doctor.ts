@@ -4,16 +4,16 @@ import { listFaults } from "../../api/emulator/faults.ts";
 import { listControlWebhooks } from "../../api/emulator/webhooks.ts";
 import { redactText } from "../../api/secrets.ts";
 import { isUsedUp } from "../../api/webhook-health/causes.ts";
-import { hasExpired, readAccounts } from "../auth/accounts.ts";
+import { describeToken, hasExpired, readAccounts } from "../auth/accounts.ts";
 import { resolveServerAddress } from "../auth/oauth-call.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { isSameEmulator, probeListener } from "../connection/emulator/emulator-access.ts";
 import { readRunFileOf, resolveStateFile } from "../connection/emulator/run-file.ts";
 import { getProfilesPath, readProfiles } from "../connection/profiles/profile.ts";
 import {
-  readVariable,
   resolveEmulatorSetting,
   resolveProfileSetting,
+  resolveServiceSettings,
   type SettingValue,
 } from "../connection/resolve-settings.ts";
 import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
@@ -104,8 +104,9 @@ async function checkProfile(context: Context): Promise<CheckResult> {
 
 async function checkSignIns(context: Context): Promise<CheckResult> {
   const { wall } = context.host;
-  if (readVariable(context.host, "SVC_TOKEN")) return createPassedCheck("sign-in", "SVC_TOKEN is set");
   try {
+    const { token } = await resolveServiceSettings(context);
+    if (token) return createPassedCheck("sign-in", `${describeToken(token)} is set`);
     const accounts = Object.entries(await readAccounts(context));
     if (accounts.length === 0) return createSkippedCheck("sign-in", "Not signed in");
     const currentAddress = await resolveServerAddress(undefined, context).catch(() => undefined);

@@ -198,6 +198,8 @@ describe("stored sign-ins", () => {
       { source: "profile", location: path, current: true },
       { source: "sign-in", location: join(cwd, "tokens.json"), current: false },
     ]);
+    const doctor = JSON.parse((await svc("doctor --profile p --json=check,detail", { wall })).stdout) as object[];
+    assert.ok(doctor.some(({ detail }: { detail?: string }) => detail === `The token of profile p in ${path} is set`));
     const { exit, stderr } = await svc("auth device-login --client-id demo-cli --profile p", { wall });
     assert.deepEqual(
       [exit, stderr],

@@ -2,6 +2,7 @@ import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import {
   type Account,
   changeAccount,
+  describeToken,
   findServerTime,
   getSignInCommand,
   getTokensPath,
@@ -10,16 +11,13 @@ import {
   refreshAccount,
   requireValidAccount,
   resolveAccountAddress,
+  tokenVariable,
 } from "../../auth/accounts.ts";
 import { createOAuthClient, postOAuth, resolveServerAddress } from "../../auth/oauth-call.ts";
 import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { getProfilesPath } from "../../connection/profiles/profile.ts";
-import {
-  resolveOAuthClientSetting,
-  resolveServiceSettings,
-  type SettingValue,
-} from "../../connection/resolve-settings.ts";
+import { resolveOAuthClientSetting, resolveServiceSettings } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
@@ -81,11 +79,6 @@ const authDeviceLogin = defineCommand({
     await output.note(`Next: ${formatNextCommand(["auth", "status"], context)}`);
   },
 });
-
-const tokenVariable = "SVC_TOKEN";
-
-const describeToken = ({ origin }: SettingValue): string =>
-  origin === tokenVariable ? origin : `The token of ${origin}`;
 
 async function resolveClientId(givenId: string | undefined, context: Context): Promise<string> {
   const clientId = givenId ?? (await resolveOAuthClientSetting(context))?.value;
