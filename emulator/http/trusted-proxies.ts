@@ -37,11 +37,11 @@ const isProxyHeader = (name: string): boolean =>
   name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
 
 /**
- * Creates a function that returns the description of a request by a trusted proxy and removes the untrusted parts. These
- * are all headers of untrusted senders, and the addresses before the first address that a trusted proxy confirms.
- * `trusted` are addresses and ranges of proxies. By default, only programs on this machine can set the client address, as
- * a load balancer in front of the service does. Other headers are then not trusted, because a page in a browser of this
- * machine can send them too.
+ * Creates a function that returns the description of a request by a trusted proxy and removes the untrusted parts.
+ * These are all headers of untrusted senders, and the addresses before the first address that a trusted proxy confirms.
+ * `trusted` are addresses and ranges of proxies. By default, only programs on this machine can set the client address,
+ * as a load balancer in front of the service does. Other headers are then not trusted, because a page in a browser of
+ * this machine can send them too.
  */
 export function createForwardedReader(trusted: readonly string[]) {
   const ranges = trusted.length === 0 ? undefined : createAddressList(...trusted);
