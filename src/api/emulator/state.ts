@@ -137,6 +137,7 @@ export const exportState = defineOperation({
   id: "state.export",
   ...controlOperation,
   summary: "Print the whole state as one JSON document",
+  description: "It does not include the bytes of uploads.",
   path: "/_emulator/state",
   role: "admin",
   responses: { 200: jsonInPieces(State) },

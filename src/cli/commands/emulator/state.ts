@@ -17,6 +17,7 @@ const emulatorStateExport = defineCommand({
   words: ["emulator", "state", "export"],
   prints: "content",
   summary: "Print the whole state as one JSON document",
+  description: "It does not include the bytes of uploads.",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "file", type: "text" }] },
   flags: [createTextFlag("output", "FILE", "Write to a file that only you can read", { short: "o" })],
