@@ -210,6 +210,13 @@ describe("svc crm-a", () => {
     assert.deepEqual(names, ["client_id", "id", "id", "id"]);
   });
 
+  it("prints a page unchanged, so that it can be written to a file", async (t) => {
+    const { svc, emulator } = await startConnectedApps(t);
+    const { body } = await emulator.router("GET", "/router/v1/crm_b/");
+    assert.deepEqual(await svc("crm-b canvas"), { exit: 0, stdout: body, stderr: "" });
+    assert.deepEqual(JSON.parse((await svc("crm-b canvas --json")).stdout), body);
+  });
+
   it("prints the page of the app or the URL of the contract's page", async (t) => {
     const { svc, emulator } = await startConnectedApps(t);
     const signed = "--query client_id=cli --client-secret-file crm-a.secret";

@@ -284,7 +284,13 @@ async function showResponse(
       return output.printContent(content, typeof response.value === "string");
     }
     default:
-      return response.value === undefined ? showNothing() : output.show(response.value, view);
+      if (response.value === undefined) return showNothing();
+      // A cluster can respond with a page.
+      return typeof response.value === "string" &&
+        output.isText &&
+        /^text\//.test(response.headers["content-type"] ?? "")
+        ? output.printContent([Buffer.from(response.value)], true)
+        : output.show(response.value, view);
   }
 
   async function showNothing(): Promise<void> {
