@@ -193,11 +193,19 @@ function getFailureKind(error: ServiceError): FailureKind {
   return "failed";
 }
 
+const untrustedHint =
+  "Set NODE_EXTRA_CA_CERTS to the file of its certificate, or of the certificate of a proxy that inspects traffic.";
+
+const tlsHints = lookupTable<string>({
+  "self-signed": untrustedHint,
+  "unknown-authority": untrustedHint,
+  expired: "Renew the certificate of the service, or correct the clock of this machine.",
+  "other-host": "Use a host of the certificate in the address.",
+});
+
 function getNetworkHint({ code, origin, outcomeUnknown }: NetworkError): string {
-  const tlsFailure = toTlsFailure(code);
-  if (tlsFailure === "self-signed" || tlsFailure === "unknown-authority") {
-    return "Set NODE_EXTRA_CA_CERTS to the file of its certificate, or of the certificate of a proxy that inspects traffic.";
-  }
+  const tlsHint = tlsHints[toTlsFailure(code) ?? ""];
+  if (tlsHint !== undefined) return tlsHint;
   if (outcomeUnknown) return unknownOutcomeHint;
   if (code === "ETIMEDOUT") return "Try again later, or allow a longer time with --timeout.";
   return suggestsTlsServer(origin, code)

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { readProxies } from "../../../src/cli/connection/proxies.ts";
-import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startForwardProxy } from "../../support/cli/forward-proxy.ts";
 import { type RunOptions, type RunResult, runCli } from "../../support/cli/run-cli.ts";
+import { startSvcProcess } from "../../support/cli/start-svc.ts";
 import { startTlsService } from "../../support/cli/tls-service.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
@@ -68,6 +70,21 @@ describe("proxy from the environment", () => {
         `error: Failed to reach ${url} through the proxy ${proxy.url}: its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).`,
         [`CONNECT ${new URL(url).host}`],
       ],
+    );
+  });
+
+  it("is not needed to learn that a trusted certificate belongs to another host", async (t) => {
+    const url = (await startTlsService(t)).replace("service.example", "127.0.0.1");
+    const env = { NODE_EXTRA_CA_CERTS: join(import.meta.dirname, "../../../fixtures/tls/service.cert.pem") };
+    const run = await startSvcProcess(t, ["router", "health", "--base-url", url], {
+      cwd: await createTestFolder(t),
+      env,
+    });
+    await run.saw("address.\n");
+    assert.equal(
+      run.stderr(),
+      `error: Failed to reach ${url}: its certificate is for another host (ERR_TLS_CERT_ALTNAME_INVALID).\n` +
+        "  Use a host of the certificate in the address.\n",
     );
   });
 
