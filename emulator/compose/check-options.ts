@@ -45,6 +45,10 @@ const webhookHost = z.custom<string>((host) => isText(host) && isHostPattern(hos
   },
 });
 
+/** A string for which an error names the rule and the value. */
+const describedText = (isValid: (value: unknown) => boolean, rule: string) =>
+  z.custom<string>(isValid, { error: ({ input }) => `${rule}, got ${JSON.stringify(input)}` });
+
 const strict = z.custom<Iterable<string>>(isIterable, "must be a list of names").superRefine((names, context) => {
   for (const name of names) {
     if (!(strictChecks as readonly unknown[]).includes(name))
@@ -82,16 +86,10 @@ const Options = z
     host: text,
     allowedHosts: z.array(z.string()),
     trustedProxies: z.array(
-      z.custom<string>((text) => isAddressRange(String(text)), {
-        error: ({ input }) => `must be an address or a range (10.0.0.0/8), got ${JSON.stringify(input)}`,
-      }),
+      describedText((text) => isAddressRange(String(text)), "must be an address or a range (10.0.0.0/8)"),
     ),
     publicUrl: z.url(),
-    clusterUrls: dictionary(
-      z.custom<string>(isOrigin, {
-        error: ({ input }) => `must be a URL without a path, got ${JSON.stringify(input)}`,
-      }),
-    ),
+    clusterUrls: dictionary(describedText(isOrigin, "must be a URL without a path")),
     webhookAllow: z.array(webhookHost),
     webhookSchemes: z.array(z.enum(listOptionalSchemes().map(({ name }) => name))),
     traceWebhooks: z.boolean(),

@@ -1,14 +1,17 @@
+import { createDeferred } from "../../src/base/concurrency.ts";
+
 export class CleanupStack {
   readonly #closers: (() => Promise<unknown> | unknown)[] = [];
-  #resolve!: (result: Promise<void>) => void;
-  /** Resolves when everything has ended, whichever call started the cleanup. */
-  readonly done = new Promise<void>((resolve) => {
-    this.#resolve = resolve;
-  });
+  readonly #result = createDeferred();
   #running: Promise<void> | undefined;
 
   constructor() {
     this.done.catch(() => {}); // The caller gets the failure without waiting for the cleanup.
+  }
+
+  /** Resolves when everything has ended, whichever call started the cleanup. */
+  get done(): Promise<void> {
+    return this.#result.promise;
   }
 
   get hasBegun(): boolean {
@@ -23,7 +26,7 @@ export class CleanupStack {
   run(): Promise<void> {
     if (!this.#running) {
       this.#running = this.#runAll();
-      this.#resolve(this.#running);
+      this.#result.resolve(this.#running);
     }
     return this.#running;
   }

@@ -1,3 +1,4 @@
+import { createDeferred } from "../../src/base/concurrency.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import { defaultSchema } from "../../src/base/urls.ts";
@@ -143,13 +144,10 @@ async function open(
   const sessions = new ConsoleSessions(createRandomIds(), wall);
   const hideControlTokens = createTokenMask({ token, sessions });
   if (snapshotHead) faults.replaceState(snapshotHead.beside.faults);
-  let resolveUrl = (_url: string) => {};
-  const openedUrl = new Promise<string>((resolve) => {
-    resolveUrl = resolve;
-  });
+  const openedUrl = createDeferred<string>();
   const { runner, forwarder } = startEngine(context, {
     ...{ store, clock, faults, closing, closeSignal },
-    routerUrl: openedUrl,
+    routerUrl: openedUrl.promise,
   });
   const pdfs = new PdfReader(wall);
   closing.push(() => pdfs.close());
@@ -223,7 +221,7 @@ async function open(
       throw new StoreFailedError("The leader cannot be announced to the standbys", { cause });
     });
   }
-  resolveUrl(routerUrl);
+  openedUrl.resolve(routerUrl);
   // Due work ends while the router accepts the reports of clusters. The rest is done after the next start.
   closing.push(() => withTimeout(wall, maxDueWorkMs, runner.waitUntilIdle(), closeSignal));
 

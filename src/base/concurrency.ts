@@ -1,3 +1,14 @@
+/** Creates a promise with its functions, as `Promise.withResolvers` of Node 22 does. */
+export function createDeferred<T = void>() {
+  let resolve!: (value: T | PromiseLike<T>) => void;
+  let reject!: (cause: unknown) => void;
+  const promise = new Promise<T>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  return { promise, resolve, reject };
+}
+
 /** Runs work one after the other, in the order of arrival. */
 export class Mutex {
   #last: Promise<void> = Promise.resolve();
@@ -5,12 +16,10 @@ export class Mutex {
   /** Resolves when the mutex is acquired, with a function that releases it. */
   async acquire(): Promise<() => void> {
     const previous = this.#last;
-    let release = () => {};
-    this.#last = new Promise((resolve) => {
-      release = resolve;
-    });
+    const { promise, resolve } = createDeferred();
+    this.#last = promise;
     await previous;
-    return release;
+    return resolve;
   }
 
   async runExclusive<T>(work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { WallClock } from "../base/clock.ts";
-import { onAbort } from "../base/concurrency.ts";
+import { createDeferred, onAbort } from "../base/concurrency.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
 import { waitForNextTurn } from "../base/timing.ts";
 import {
@@ -44,13 +44,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
    * the cause from undici, the signal or a limit.
    */
   readonly response: Promise<HttpResponse>;
+  readonly #response = createDeferred<HttpResponse>();
   /** Whether the request was sent over a connection. Otherwise no server can have read it. */
   isSent = false;
   readonly #options: ExchangeOptions;
   readonly #over = new AbortController();
   readonly #onSignal = () => this.#fail(this.#options.signal?.reason as Error);
-  #begin!: (response: HttpResponse) => void;
-  #refuse!: (cause: unknown) => void;
   #abort: ((cause?: Error) => void) | undefined;
   #resume = () => {};
   #unlisten = () => {};
@@ -66,10 +65,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.response = new Promise((resolve, reject) => {
-      this.#begin = resolve;
-      this.#refuse = reject;
-    });
+    this.response = this.#response.promise;
     if (options.signal) this.#unlisten = onAbort(options.signal, this.#onSignal);
   }
 
@@ -108,7 +104,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#body = this.#createBody();
     if (this.#reading !== "whole") this.#openWindow();
-    this.#begin({ status, headers, body: this.#body });
+    this.#response.resolve({ status, headers, body: this.#body });
     // The response has no body, regardless of its declared length and of the bytes that follow (RFC 9110, 15.3.5).
     if (hasNoBody(status)) this.onComplete();
     return true;
@@ -214,7 +210,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#body) this.#body.destroy(cause);
     else {
       this.#end(cause);
-      this.#refuse(cause);
+      this.#response.reject(cause);
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { type Agent, type Dispatcher, errors } from "undici";
+import { createDeferred } from "../../../src/base/concurrency.ts";
 import { hasNoBody } from "../../../src/base/response-quirks.ts";
 import { Passthrough } from "../reply.ts";
 
@@ -56,7 +57,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
   /** Resolves with the head of the response and streams its body. Never rejects. */
   readonly result: Promise<ForwardResult>;
-  #settle: (result: ForwardResult) => void = ignore;
+  readonly #result = createDeferred<ForwardResult>();
   readonly #chunks: Buffer[] = [];
   #bufferedBytes = 0;
   #hasHead = false;
@@ -68,9 +69,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
 
   constructor(method: string) {
     this.#method = method;
-    this.result = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
+    this.result = this.#result.promise;
   }
 
   /** Ends the request, by default because the client no longer waits. Does nothing if the request has ended. */
@@ -95,7 +94,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
     this.#resume = resume;
     // The callback runs after everything that arrived with the head.
     void Promise.resolve().then(() => {
-      this.#settle({ kind: "answered", response: new Passthrough(status, rawHeaders, this.#createBody()) });
+      this.#result.resolve({ kind: "answered", response: new Passthrough(status, rawHeaders, this.#createBody()) });
     });
     return true;
   }
@@ -116,7 +115,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
     if (this.#end) return;
     this.#end = { cause };
     const isSent = this.#abort !== undefined;
-    if (!this.#hasHead) this.#settle({ kind: "unreachable", reason: getReason(cause), isSent, cause });
+    if (!this.#hasHead) this.#result.resolve({ kind: "unreachable", reason: getReason(cause), isSent, cause });
     this.#wake();
   }
 

@@ -65,14 +65,13 @@ export function createWebhookSender(options: WebhookSenderOptions) {
   const deadlines = new DeadlineList<PendingForward>(options.wall, options.responseTimeoutMs, (sending) =>
     sending.abort(new ResponseTimeoutError()),
   );
-  const targets = new Map<string, ReceiverTarget>();
+  const targets = new Map<string, ForbiddenReason | URL>();
 
   // The rules never change, so each URL is checked once.
-  function resolveTarget(url: string): ReceiverTarget {
+  function resolveTarget(url: string): ForbiddenReason | URL {
     const cached = targets.get(url);
     if (cached) return cached;
-    const forbiddenReason = findForbiddenUrlReason(url, options);
-    const target = forbiddenReason ? { forbiddenReason } : toTarget(new URL(url));
+    const target = findForbiddenUrlReason(url, options) ?? new URL(url);
     if (targets.size >= maxCachedTargets) targets.clear();
     targets.set(url, target);
     return target;
@@ -80,12 +79,16 @@ export function createWebhookSender(options: WebhookSenderOptions) {
 
   return {
     /** Returns the reason why nothing may be sent to a URL, or undefined if the URL is allowed. */
-    findForbiddenReason: (url: string) => resolveTarget(url).forbiddenReason,
+    findForbiddenReason(url: string): ForbiddenReason | undefined {
+      const target = resolveTarget(url);
+      return target instanceof URL ? undefined : target;
+    },
     /** Sends a POST once and follows no redirect. Rejects only with DeliveryAbortedError. */
     post({ url, headers, body }: PostRequest): Promise<PostResult> {
-      const { forbiddenReason, origin, path } = resolveTarget(url);
-      if (forbiddenReason) return Promise.resolve({ error: forbiddenReason });
-      const sending = startForward(agent, { origin, path, method: "POST", headers, body });
+      const target = resolveTarget(url);
+      if (!(target instanceof URL)) return Promise.resolve({ error: target });
+      const { origin, pathname, search } = target;
+      const sending = startForward(agent, { origin, path: `${pathname}${search}`, method: "POST", headers, body });
       const remove = deadlines.add(sending);
       return sending.result.then(readPostResponse).then((outcome) => {
         remove();
@@ -146,13 +149,6 @@ async function readPieces(response: Passthrough, body: AsyncIterable<Uint8Array>
   return decodeResponse(response, Buffer.concat(chunks).subarray(0, maxResponseBodyBytes));
 }
 
-/** The parts of an allowed URL, or the reason why it is forbidden. */
-type ReceiverTarget =
-  | { readonly forbiddenReason: ForbiddenReason; readonly origin?: never; readonly path?: never }
-  | { readonly forbiddenReason?: never; readonly origin: string; readonly path: string };
-
-const toTarget = ({ origin, pathname, search }: URL): ReceiverTarget => ({ origin, path: `${pathname}${search}` });
-
 /**
  * Creates a lookup that resolves a name, checks all its addresses, and returns only these. The connection therefore
  * cannot use an address that was not checked. `findForbiddenUrlReason` checks literal addresses.
@@ -175,7 +171,6 @@ function createCheckedLookup(rules: ReceiverRules, resolve: typeof lookup): Look
   };
 }
 
-/** The response timed out. */
 class ResponseTimeoutError extends Error {}
 
 const connectionClosed = ["connection_reset", "The receiver closed the connection without a response."] as const;

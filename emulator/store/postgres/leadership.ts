@@ -1,5 +1,6 @@
 import type postgres from "postgres";
 import { createSteadyClock, type WallClock } from "../../../src/base/clock.ts";
+import { createDeferred } from "../../../src/base/concurrency.ts";
 import { withTimeout } from "../../../src/base/timing.ts";
 import { StoreFailedError } from "../port.ts";
 import type { Database, Sql } from "./database.ts";
@@ -80,11 +81,9 @@ export class Leadership {
   #assuredUntil: number;
   #isLost = false;
   readonly #ended = new AbortController();
-  #resolveLost: () => void = () => {};
+  readonly #loss = createDeferred();
   /** Resolves when another process leads. */
-  readonly lost = new Promise<void>((resolve) => {
-    this.#resolveLost = resolve;
-  });
+  readonly lost = this.#loss.promise;
   /** Time until which the previous leader may consider itself the leader. */
   readonly #previousLeaseEndsAt: number;
   #beatLoop: Promise<void>;
@@ -181,7 +180,7 @@ export class Leadership {
   #markLost(): StoreFailedError {
     this.#isLost = true;
     this.#ended.abort();
-    this.#resolveLost();
+    this.#loss.resolve();
     return createLostError();
   }
 
