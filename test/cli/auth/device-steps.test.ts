@@ -96,6 +96,15 @@ describe("stepwise svc auth device-login", () => {
     assert.deepEqual([(await svc("auth device-login --finish")).exit, wall.slept], [0, [10, 10]]);
   });
 
+  it("rejects options of the code's request in the second step", async (t) => {
+    const { svc } = await startDeviceEmulator(t);
+    await svc(`${begin} --json`);
+    for (const flag of ["client-id", "scope", "issuer"]) {
+      const { exit, stderr } = await svc(`auth device-login --finish --${flag} x`);
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, `error: --finish cannot be used with --${flag}`]);
+    }
+  });
+
   it("ends when the sign-in is denied and removes the pending sign-in", async (t) => {
     const { svc, decide, cwd } = await startDeviceEmulator(t);
     const { stdout } = await svc(`${begin} --json`);

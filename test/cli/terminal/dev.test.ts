@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { hasProgram, openSvcTerminal, waitUntilFileGone } from "../../support/cli/terminal.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
+import { findFreePort } from "../../support/free-port.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
@@ -57,6 +58,19 @@ describe("svc dev at a terminal", { skip }, () => {
       assert.equal(existsSync(join(folder, ".svc/emulator.json.run")), false);
     });
   }
+
+  it("diagnoses webhooks while the app is down", async (t) => {
+    const folder = await createTestFolder(t);
+    const argv = ["dev", "--port", "0", "--forward-to", String(await findFreePort())];
+    const { keys, waitFor } = await openSvcTerminal(t, argv, { folder, columns: 120, env: { SVC_CONFIG_DIR: folder } });
+    await waitFor("webhooks fail until your app runs there");
+    await keys("c");
+    await waitFor("Created T-1.");
+    await keys("w");
+    await waitFor(/refuses connections\. Start your app there\.[^$]*\$ svc webhooks why\n[\s\S]*Next attempt/);
+    await keys("q");
+    await waitFor("exit=0");
+  });
 
   it("opens the console with a key", async (t) => {
     const folder = await createTestFolder(t);

@@ -24,6 +24,9 @@ import { InputRequiredError, PartialFailureError, UsageError } from "../../proce
 
 const issuerFlag = createTextFlag("issuer", "URL", "OAuth issuer, if it is not the routing service");
 
+/** Options of the request for a code, which a sign-in that --no-wait started has made. */
+const requestFlags = ["client-id", "scope", "issuer"] as const;
+
 const authDeviceLogin = defineCommand({
   words: ["auth", "device-login"],
   summary: "Sign in by approving a code in a browser",
@@ -48,6 +51,8 @@ const authDeviceLogin = defineCommand({
     const { token } = await resolveServiceSettings(context);
     if (token)
       throw new UsageError(`${describeToken(token)} is set and overrides every sign-in.`, { hint: "Unset it first." });
+    const unused = requestFlags.find((flag) => input.flags[flag] !== undefined);
+    if (input.flags.finish && unused !== undefined) throw new UsageError(`--finish cannot be used with --${unused}`);
     const shouldWait = input.flags["no-wait"] !== true;
     const request = async () => ({
       clientId: await resolveClientId(input.flags["client-id"], context),

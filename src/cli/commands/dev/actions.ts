@@ -95,8 +95,9 @@ export const keyActions = lookupTable<KeyAction>({
   w: {
     summary: "diagnose failing webhooks",
     async perform({ show, state, print }) {
-      if (state.closedAddress === undefined) return show(["webhooks", "why"]);
-      await print(`${state.closedAddress} refuses connections. Start your app there. Deliveries fail until then.`);
+      if (state.closedAddress !== undefined)
+        await print(`${state.closedAddress} refuses connections. Start your app there. Deliveries fail until then.`);
+      await show(["webhooks", "why"]);
     },
   },
 });

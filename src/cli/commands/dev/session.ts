@@ -99,8 +99,8 @@ export function createDevSession(
 
   async function waitForApp(address: string): Promise<void> {
     do await host.wall.sleep(defaultProbeIntervalMs, signal);
-    while (!signal.aborted && (await isRefused(address)));
-    if (signal.aborted) return;
+    while (!hasEnded && !signal.aborted && (await isRefused(address)));
+    if (hasEnded || signal.aborted) return;
     state.closedAddress = undefined;
     reportApp("app_up", `${address} accepts connections again.`);
   }
