@@ -26,10 +26,18 @@ export async function purgeCauses(tx: Transaction, now: number, limit: number): 
 
 /** Returns the highest number of a stored external cause, or 0. New causes continue after it. */
 export const readLastRequestNumber = (store: Store): Promise<number> =>
-  store.read(async (view) => (await view.list(causes)).reduce((max, { id }) => Math.max(max, parseNumber(id)), 0));
+  store.read(async (view) =>
+    (await view.list(causes)).reduce((max, { id }) => Math.max(max, parseCauseNumber(id) ?? 0), 0),
+  );
 
-const externalCausePattern = /^(?:request|advance):(\d+)$/;
-const parseNumber = (id: string): number => Number(externalCausePattern.exec(id)?.[1] ?? 0);
+/** Matches the number of a request or a clock advance. Both share one chronological sequence. */
+const numberedCause = /^(?:request|advance):(\d+)$/;
+
+/** Returns the number of a request or a clock advance. Returns undefined for other causes. */
+export function parseCauseNumber(cause: string): number | undefined {
+  const number = numberedCause.exec(cause)?.[1];
+  return number === undefined ? undefined : Number(number);
+}
 
 export interface CauseDetails {
   readonly id: string;

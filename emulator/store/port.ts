@@ -14,14 +14,6 @@ export const parseRowNumber = (text: string): number => (String(Number(text)) ==
 /** Upgrades a row by one version of its collection. It must be pure, because it may run again after a crash. */
 export type Migration = (row: Readonly<Record<string, unknown>>) => object;
 
-interface Versioned {
-  /**
-   * `migrate[0]` upgrades a row from version 1 to version 2, and so on. Add a migration with every change of the
-   * schema, or of the meaning of a field, that makes existing rows invalid. The key must not change.
-   */
-  readonly migrate?: readonly Migration[];
-}
-
 type References = Readonly<Record<string, { readonly collection: string; readonly key: RowKey }>>;
 
 /**
@@ -29,11 +21,15 @@ type References = Readonly<Record<string, { readonly collection: string; readonl
  * insertion. A row for which an index returns undefined is not in that index. A row for which it returns an array is
  * listed under each of its values.
  */
-export interface Rows<Row extends object, Index extends string = string, Key extends RowKey = RowKey>
-  extends Versioned {
+export interface Rows<Row extends object, Index extends string = string, Key extends RowKey = RowKey> {
   readonly kind: "rows";
   readonly name: string;
   readonly schema: z.ZodType<Row>;
+  /**
+   * `migrate[0]` upgrades a row from version 1 to version 2, and so on. Add a migration with every change of the
+   * schema, or of the meaning of a field, that makes existing rows invalid. The key must not change.
+   */
+  readonly migrate?: readonly Migration[];
   readonly key: (row: Row) => Key;
   /**
    * The sequences of its numbers. After a document that may have been edited, they continue after the highest number.
@@ -64,7 +60,7 @@ export const defineNumberedRows = <Row extends { readonly id: number }, Index ex
   sequence: string,
   schema: z.ZodType<Row>,
   indexes?: Rows<Row, Index>["indexes"],
-  versions?: Versioned,
+  versions?: Pick<Rows<Row>, "migrate">,
 ): Rows<Row, Index, number> =>
   defineRows({ name, schema, key: (row) => row.id, numbers: { [sequence]: (row) => row.id }, indexes, ...versions });
 

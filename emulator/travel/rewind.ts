@@ -1,5 +1,5 @@
 import { toIsoMillis } from "../../src/base/clock.ts";
-import { causes } from "../store/causes.ts";
+import { causes, parseCauseNumber } from "../store/causes.ts";
 import type { CauseRow, Commit, History, HistoryStart, Store, View } from "../store/port.ts";
 import { findContractOfCauses } from "../trace/gather.ts";
 
@@ -66,15 +66,6 @@ export class RewindTargetInFutureError extends Error {
     super(`Cannot rewind to the future: virtual time is ${toIsoMillis(now)}`);
     this.now = now;
   }
-}
-
-/** Matches the number of a request or a clock advance. Both share one chronological sequence. */
-const numberedCause = /^(?:request|advance):(\d+)$/;
-
-/** Returns the number of a request or a clock advance. Returns undefined for other causes. */
-export function parseCauseNumber(cause: string): number | undefined {
-  const number = numberedCause.exec(cause)?.[1];
-  return number === undefined ? undefined : Number(number);
 }
 
 /** Returns the first stored cause, which is a request or a clock advance. */

@@ -13,7 +13,7 @@ import type { EmulatorSettings } from "../domain/settings.ts";
 import { type Faults, StoredFaults } from "../faults/faults.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import { isSameName, type SnapshotStore, type StoredSnapshot } from "../store/blobs.ts";
-import { causes, readLastRequestNumber } from "../store/causes.ts";
+import { causes, parseCauseNumber, readLastRequestNumber } from "../store/causes.ts";
 import { addChecksum } from "../store/file/checksummed-document.ts";
 import { type Collection, type LoadedState, type Rows, StateFormatError, type Store } from "../store/port.ts";
 import { compareStates } from "./diff/compare.ts";
@@ -26,7 +26,6 @@ import {
   findRewindPoint,
   HistoryUnavailableError,
   maxDescribedSteps,
-  parseCauseNumber,
   RewindOutOfRangeError,
   type RewindTarget,
   RewindTargetInFutureError,

@@ -69,13 +69,14 @@ export interface MetricSample {
   readonly value: number;
 }
 
-export interface MetricFamily {
-  readonly name: string;
-  readonly type: "counter" | "gauge" | "histogram";
-  readonly help: string;
-  readonly samples: readonly MetricSample[];
-  readonly unit?: "seconds" | "bytes" | "ratio" | undefined;
-}
+/** A family with one value, or with several samples. */
+export type MetricFamily = readonly [
+  type: "counter" | "gauge" | "histogram",
+  name: string,
+  help: string,
+  value: number | readonly MetricSample[],
+  unit?: "seconds" | "bytes",
+];
 
 /** Returns the samples of a histogram. `counts` are not cumulative. The last bucket has no bound. */
 export function createHistogramSamples(
@@ -99,14 +100,17 @@ export function createHistogramSamples(
  */
 export function formatMetrics(families: readonly MetricFamily[], format: "openMetrics" | "plainText"): string {
   const isOpen = format === "openMetrics";
-  const lines = families.flatMap(({ name, type, help, unit, samples }) => {
+  const lines = families.flatMap(([type, name, help, value, unit]) => {
+    const samples = typeof value === "number" ? [{ value }] : value;
     const sampleName = type === "counter" ? `${name}_total` : name;
     const familyName = isOpen ? name : sampleName;
     return [
       `# TYPE ${familyName} ${type}`,
       ...(isOpen && unit !== undefined ? [`# UNIT ${name} ${unit}`] : []),
       `# HELP ${familyName} ${isOpen ? escapeLabel(help) : escapeText(help)}`,
-      ...samples.map(({ suffix = "", labels, value }) => `${sampleName}${suffix}${formatLabels(labels)} ${value}`),
+      ...samples.map(
+        ({ suffix = "", labels, value }: MetricSample) => `${sampleName}${suffix}${formatLabels(labels)} ${value}`,
+      ),
     ];
   });
   return [...lines, ...(isOpen ? ["# EOF"] : []), ""].join("\n");

@@ -22,7 +22,7 @@ export const metricsHandlers = {
       ...(await readState(context)),
       ...listInstance(context),
       ...listProcess(),
-    ].map(toFamily);
+    ];
     const format = acceptsOpenMetrics(context.request.headers.accept) ? "openMetrics" : "plainText";
     return reply(200, Buffer.from(formatMetrics(families, format)), {
       "content-type": expositionTypes[format],
@@ -31,24 +31,10 @@ export const metricsHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** A family with one value, or with several samples. */
-type FamilyRow = readonly [
-  type: MetricFamily["type"],
-  name: string,
-  help: string,
-  value: number | readonly MetricSample[],
-  unit?: MetricFamily["unit"],
-];
-
-const toFamily = ([type, name, help, value, unit]: FamilyRow): MetricFamily => ({
-  ...{ type, name, help, unit },
-  samples: typeof value === "number" ? [{ value }] : value,
-});
-
 const toSamples = (label: string, values: Iterable<readonly [string, number]>): MetricSample[] =>
   [...values].map(([name, value]) => ({ labels: { [label]: name }, value }));
 
-function listCounters({ requests, durations, attempts, outcomes }: MetricCounters): FamilyRow[] {
+function listCounters({ requests, durations, attempts, outcomes }: MetricCounters): MetricFamily[] {
   const requestSamples = [...requests].flatMap(([service, operations]) =>
     [...operations].flatMap(([operation, classes]) =>
       classes.map((value, i) => ({
@@ -73,7 +59,7 @@ function listCounters({ requests, durations, attempts, outcomes }: MetricCounter
 }
 
 /** Returns the current values. The state returns counts without reading the rows. */
-async function readState({ store, runner, requestLog }: ControlContext): Promise<FamilyRow[]> {
+async function readState({ store, runner, requestLog }: ControlContext): Promise<MetricFamily[]> {
   const { now, mode, speed, next_due, pending } = await runner.readStatus();
   const waiting = await store.read((view) =>
     Promise.all(
@@ -101,7 +87,7 @@ async function readState({ store, runner, requestLog }: ControlContext): Promise
 }
 
 /** Only a shared store has roles. A standby forwards the scrape, so this process leads. */
-function listInstance({ instance }: ControlContext): FamilyRow[] {
+function listInstance({ instance }: ControlContext): MetricFamily[] {
   const { instance_id, role, leader } = instance.getReadiness();
   if (role === undefined || leader === undefined) return [];
   const labels = { instance_id, role, leader: leader ?? "" };
@@ -112,7 +98,7 @@ function listInstance({ instance }: ControlContext): FamilyRow[] {
 /** All emulators of a process share one monitor, which starts with the first scrape. */
 let eventLoopDelay: IntervalHistogram | undefined;
 
-function listProcess(): FamilyRow[] {
+function listProcess(): MetricFamily[] {
   eventLoopDelay ??= startDelayMonitor();
   const delay = eventLoopDelay;
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();

@@ -7,6 +7,7 @@ import { clockState } from "../../clock/virtual-clock.ts";
 import { appRows } from "../../domain/apps.ts";
 import { clusterRows } from "../../domain/clusters.ts";
 import { JsonPieces } from "../../http/reply.ts";
+import { parseCauseNumber } from "../../store/causes.ts";
 import { formatVersion } from "../../store/file/document.ts";
 import { type Collection, StateFormatError, type Store } from "../../store/port.ts";
 import { parseTraceRef } from "../../trace/gather.ts";
@@ -18,7 +19,6 @@ import {
 } from "../../travel/replace-state.ts";
 import {
   HistoryUnavailableError,
-  parseCauseNumber,
   RewindOutOfRangeError,
   type RewindTarget,
   RewindTargetInFutureError,

@@ -6,11 +6,10 @@ import { dictionary } from "../../../src/api/shapes.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { tryParseJson } from "../../../src/base/object.ts";
 import { commitTempFile, isTemporaryName, writeFileAtomic, writeTempFile } from "../../../src/files/atomic-write.ts";
-import { type Disk, describeFsError, ignoreMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, ignoreMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
 import { isLockRemnant } from "../../../src/files/lock.ts";
 import { type Blobs, measureBlob, storeContent } from "../blobs.ts";
-import { FileWriteError } from "../port.ts";
-import { getSnapshotFolder } from "./file-snapshot-store.ts";
+import { createWriteError, getSnapshotFolder } from "./file-snapshot-store.ts";
 import { getHistoryFolder } from "./history-files.ts";
 import { parseJournalName } from "./journal.ts";
 
@@ -142,7 +141,7 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
         // An upload of the same content replaces the file with the same bytes.
         await commitTempFile(temporaryFile, join(folder, getBlob().sha256), { disk });
       };
-      await storeContent(content, write, toWriteError);
+      await storeContent(content, write, (cause) => createWriteError("upload", cause));
       return getBlob();
     },
     ...readBlobs(folder),
@@ -157,7 +156,3 @@ export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
     return isBlobName(sha256) && existsSync(path) ? createReadStream(path) : undefined;
   },
 });
-
-/** Converts a disk error, which has a declared response. Invalid bytes of an upload are an error of the caller. */
-const toWriteError = (cause: unknown): FileWriteError =>
-  new FileWriteError(`The upload cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, { cause });

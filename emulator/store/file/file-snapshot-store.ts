@@ -78,7 +78,8 @@ function parseName(file: string): string | undefined {
 const listFiles = async (disk: Disk, folder: string): Promise<string[]> =>
   (await disk.listFiles(folder).catch(ignoreMissing)) ?? [];
 
-const toWriteError = (cause: unknown): FileWriteError =>
-  new FileWriteError(`The snapshot cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, {
-    cause,
-  });
+const toWriteError = (cause: unknown): FileWriteError => createWriteError("snapshot", cause);
+
+/** Converts a disk error, which has a declared response. */
+export const createWriteError = (what: string, cause: unknown): FileWriteError =>
+  new FileWriteError(`The ${what} cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, { cause });

@@ -7,21 +7,21 @@ import {
 } from "../../../emulator/control/metrics/counters.ts";
 
 const families: readonly MetricFamily[] = [
-  {
-    name: "svc_requests",
-    type: "counter",
-    help: 'Requests, "all" of them;\nC:\\svc',
-    samples: [{ labels: { service: 'a "b"\n\\c', class: "2xx" }, value: 3 }],
-  },
-  { name: "process_cpu_seconds", type: "counter", unit: "seconds", help: "Time.", samples: [{ value: 0.25 }] },
-  { name: "svc_clock_speed", type: "gauge", help: "Speed.", samples: [{ value: 1 }] },
-  {
-    name: "svc_request_duration_seconds",
-    type: "histogram",
-    unit: "seconds",
-    help: "How long.",
-    samples: createHistogramSamples({ service: "router" }, [0.5, 1], [2, 1, 1], 4.5),
-  },
+  [
+    "counter",
+    "svc_requests",
+    'Requests, "all" of them;\nC:\\svc',
+    [{ labels: { service: 'a "b"\n\\c', class: "2xx" }, value: 3 }],
+  ],
+  ["counter", "process_cpu_seconds", "Time.", 0.25, "seconds"],
+  ["gauge", "svc_clock_speed", "Speed.", 1],
+  [
+    "histogram",
+    "svc_request_duration_seconds",
+    "How long.",
+    createHistogramSamples({ service: "router" }, [0.5, 1], [2, 1, 1], 4.5),
+    "seconds",
+  ],
 ];
 
 describe("metrics exposition", () => {
