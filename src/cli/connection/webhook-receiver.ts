@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { runAfterDelay } from "../../base/clock.ts";
+import { runAfterDelay, systemWallClock } from "../../base/clock.ts";
+import { withTimeout } from "../../base/timing.ts";
 
 export interface ReceivedWebhookRequest {
   readonly path: string;
@@ -33,6 +34,9 @@ const maxBodyBytes = 8 * 1024 * 1024;
 
 /** Time for a rejected sender to read the response, because closing with unread bytes discards it. */
 const maxLingerMs = 2_000;
+
+/** Time for pending responses when the receiver closes. The sender repeats a delivery without a response. */
+const closeGraceMs = 2_000;
 
 /** Maximum duration of a whole request, against slow senders. */
 const requestTimeoutMs = 30_000;
@@ -80,7 +84,7 @@ export async function openWebhookReceiver({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close() {
       // The sender must not treat a pending response as a failure.
-      await Promise.all(pendingResponses);
+      await withTimeout(systemWallClock, closeGraceMs, Promise.all(pendingResponses));
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

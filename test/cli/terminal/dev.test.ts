@@ -72,6 +72,15 @@ describe("svc dev at a terminal", { skip }, () => {
     await waitFor("exit=0");
   });
 
+  it("ends while the app does not respond", async (t) => {
+    const { keys, waitFor, app } = await startDevSession(t, 120);
+    const arrived = new Promise<void>((resolve) => app.respond(() => resolve()));
+    await keys("c");
+    await arrived;
+    await keys("q");
+    await waitFor("exit=0");
+  });
+
   it("opens the console with a key", async (t) => {
     const folder = await createTestFolder(t);
     const browser = join(folder, "browser");
