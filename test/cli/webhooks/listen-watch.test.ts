@@ -219,6 +219,21 @@ describe("svc webhooks listen without deliveries", () => {
     ]);
   });
 
+  it("does not report its own end as the end of an emulator that was restarted", async (t) => {
+    const cwd = await createTestFolder(t);
+    const file = join(cwd, ".svc/emulator.json");
+    const svc = (argv: string | readonly string[], options = {}) => runCli(argv, { cwd, ...options });
+    const first = await startTestEmulator(t, { file });
+    const listener = await startListener(svc, ["--count", "1"]);
+    await first.close();
+    await listener.saw("emulator_ended");
+    await startTestEmulator(t, { file });
+    await listener.saw("emulator_back");
+    assert.equal((await svc("webhooks trigger CONTRACT_CREATED")).exit, 0);
+    await listener.completion;
+    assert.deepEqual(getEventTypes(listener), ["version", "ready", "emulator_ended", "emulator_back", "delivery"]);
+  });
+
   it("reports that another emulator uses the address of the ended emulator", async (t) => {
     const { svc, emulator: first } = await startCliEmulator(t);
     const listener = await startListener(svc, []);

@@ -30,12 +30,13 @@ const appProbeMs = 200;
  * Only an emulator provides this information.
  */
 export async function watchSubscription(webhook: Webhook, options: WatchOptions, context: Context): Promise<void> {
-  const emulator = await connectToEmulator(context).catch(() => undefined);
-  if (!emulator) return;
   const watchEnd = new AbortController();
+  const emulator = await connectToEmulator(context, watchEnd).catch(() => undefined);
+  if (!emulator) return;
   const signal = AbortSignal.any([context.signal, watchEnd.signal]);
   const onDeleted = options.onDeleted && (() => watchEnd.abort());
-  const watch = createWatch(webhook, { ...options, onDeleted }, context, emulator, signal);
+  const reconnect = (before: RunningEmulator) => connectToEmulator(context, watchEnd, before);
+  const watch = createWatch(webhook, { ...options, onDeleted, reconnect }, context, emulator, signal);
   // The emulator of this folder can differ from the service in use.
   if ((await watch.findWebhook().catch(() => undefined)) === undefined) return;
   const watching = watch
@@ -61,16 +62,23 @@ interface RunningEmulator {
 }
 
 /** Finds the running emulator if its address or token differs from `before`. Rejects if none runs. */
-async function connectToEmulator(context: Context, before?: RunningEmulator): Promise<RunningEmulator> {
+async function connectToEmulator(
+  context: Context,
+  watchEnd: AbortController,
+  before?: RunningEmulator,
+): Promise<RunningEmulator> {
   const { baseUrls, credentials } = await context.target("emulator");
   const [url, token] = [String(baseUrls.emulator), credentials.controlToken];
   if (before?.url === url && before.token === token) return before;
-  return { url, token, client: await context.client("emulator", { connections: 2 }) };
+  const client = await context.client("emulator", { connections: 2 });
+  // The watch ends before its client, whose end would look like that of the emulator.
+  context.onEnd(async () => watchEnd.abort());
+  return { url, token, client };
 }
 
 function createWatch(
   { id, url }: Webhook,
-  { app, onDeleted }: WatchOptions,
+  { app, onDeleted, reconnect }: WatchOptions & { reconnect(before: RunningEmulator): Promise<RunningEmulator> },
   context: Context,
   runningEmulator: RunningEmulator,
   signal: AbortSignal,
@@ -171,7 +179,7 @@ function createWatch(
       await wall.sleep(emulatorProbeMs, signal);
       if (signal.aborted) return false;
       try {
-        emulator = await connectToEmulator(context, emulator);
+        emulator = await reconnect(emulator);
         await findWebhook();
         await report("emulator_back", `The emulator at ${emulator.url} is back.`);
         return true;
