@@ -194,6 +194,8 @@ function Panel({ close, leave }: { readonly close: () => void; readonly leave: (
           Cancel
         </button>
       </div>
+      {/* Without a submit button, Enter does not submit a form with a date. */}
+      <input type="submit" hidden />
     </form>
   );
 }
