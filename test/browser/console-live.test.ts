@@ -90,6 +90,20 @@ describe("live updates of the console", { skip }, () => {
     await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
   });
 
+  it("does not show a delivery or its trace after a reset removed them", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator, "#/deliveries/1?trace=delivery:1");
+    const trace = page.getByRole("dialog", { name: "Why delivery 1" });
+    await trace.getByRole("listitem").first().waitFor();
+    await emulator.control("POST", "reset");
+    await trace.getByText("delivery:1 has no trace.").waitFor();
+    assert.equal(await trace.getByRole("listitem").count(), 0);
+    await page.keyboard.press("Escape");
+    await page.getByText("Delivery 1 not found.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send again", exact: true }).count(), 0);
+  });
+
   it("shows all data after a restart once a user signs in again", async (t) => {
     const page = await tab(t);
     const first = await startTestEmulator(t);
@@ -121,6 +135,21 @@ describe("live updates of the console", { skip }, () => {
     assert.equal(await contracts.count(), 1);
     await page.getByText("does not respond").waitFor({ state: "detached" });
     assert.equal(await page.getByText("Start it again").count(), 0);
+  });
+
+  it("prompts every tab to sign in after a restart", async (t) => {
+    const page = await tab(t);
+    const first = await startTestEmulator(t);
+    const between = await startRelay(t, first.routerUrl);
+    await page.goto((await createConsoleAddress(first)).replace(first.routerUrl, between.url));
+    const other = await page.context().newPage();
+    await other.goto(`${between.url}/_emulator/ui/#/contracts`);
+    await other.getByRole("heading", { name: "No contracts yet" }).waitFor();
+    between.cut();
+    await first.close();
+    for (const each of [page, other]) await each.getByText("The emulator does not respond. Retrying…").waitFor();
+    between.lead((await startTestEmulator(t)).routerUrl);
+    for (const each of [page, other]) await each.getByText("You are not signed in.").waitFor();
   });
 
   it("claims that the emulator does not respond only after a reconnect failed or hung", async (t) => {

@@ -70,7 +70,7 @@ export function forgetSession(): void {
  */
 export async function signIn(): Promise<void> {
   addEventListener("storage", ({ key, newValue }) => {
-    if (key === storageKey && newValue !== null) applySession(newValue);
+    if (key === storageKey) applySession(newValue);
   });
   addEventListener("hashchange", () => void exchangeCode());
   applySession(localStorage.getItem(storageKey));
