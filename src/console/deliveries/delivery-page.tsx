@@ -28,11 +28,9 @@ export function DeliveryPage({ id }: { readonly id: string }) {
     if (!/^[1-9]\d{0,14}$/.test(id)) throw new CallError(404, "Invalid delivery ID.", "Delivery IDs are numbers.");
     return callOperation("deliveries.show", { params: { id: Number(id) } });
   });
+  if (problem.value) return <Missing title={`Delivery ${id}`} problem={problem.value} all="deliveries" />;
   const delivery = value.value;
-  if (!delivery) {
-    if (!problem.value) return <p class="muted">Loading…</p>;
-    return <Missing title={`Delivery ${id}`} problem={problem.value} all="deliveries" />;
-  }
+  if (!delivery) return <p class="muted">Loading…</p>;
   const webhook = findWebhook(delivery.webhook_id);
   const { tone, words } = toStatusLabel(delivery);
   const responseText = delivery.attempts.at(-1)?.response;

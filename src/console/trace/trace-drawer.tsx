@@ -41,7 +41,7 @@ function Drawer({ about }: { readonly about: string }) {
         </button>
       </header>
       {problem.value && <ProblemMessage problem={problem.value} />}
-      {trace && <Tree trace={trace} />}
+      {trace && !problem.value && <Tree trace={trace} />}
       <Command text={formatCommand("traces.show", { params: { ref: about } })} />
     </dialog>
   );
