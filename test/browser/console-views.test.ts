@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
+import { createConsoleAddress } from "../support/console.ts";
 import { createDraftContract } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { listViolations, listViolationsByScheme } from "./barriers.ts";
@@ -136,6 +137,19 @@ describe("console view", { skip }, () => {
     }
     await page.locator(".axis .day").first().waitFor();
     assert.deepEqual(await page.evaluate(cutLabels), []);
+  });
+
+  it("shows the date of a failure before today", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await emulator.control("POST", "clock/advance", { body: { by: "P1D" } });
+    await page.goto(await createConsoleAddress(emulator));
+    await page.getByRole("region", { name: "Hooks", exact: true }).locator("summary").click();
+    await page
+      .getByText(
+        "Failing since 2031-01-02 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Disabled after 6 consecutive failures, at 2031-01-02 05:39:05 (attempt:1.6).",
+      )
+      .waitFor();
   });
 
   it("explains an empty list and how to fill it", async (t) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import type { Delivery } from "../../src/api/webhook-health/attempts.ts";
 import { assessWebhook } from "../../src/api/webhook-health/health.ts";
 import {
@@ -9,6 +9,7 @@ import {
   toStatusLabel,
 } from "../../src/console/deliveries/explain.ts";
 import { isolateText, revealInvisible, splitInvisible } from "../../src/console/format.ts";
+import { clock, setClock } from "../../src/console/state/clock.ts";
 import { webhooks } from "../../src/console/state/deliveries.ts";
 import { findDestination } from "../../src/console/timeline/track-row.tsx";
 import { describeNode, formatReference, isFailedNode, replaceCodes } from "../../src/console/trace/trace-drawer.tsx";
@@ -18,6 +19,9 @@ const sixTimes = [0, 5, 15, 35, 75, 155];
 const disabledWebhook = createWebhook({ status: "DISABLED_BY_ERROR", failure_count: 6 });
 
 describe("delivery description in the console", () => {
+  before(() => setClock({ now: formatIsoTime(0), mode: "manual", speed: 1, next_due: null, pending: 0 }));
+  after(() => (clock.value = undefined));
+
   it("announces a skipped attempt if the webhook is disabled", () => {
     webhooks.value = [disabledWebhook];
     const waits = createDelivery(1, sixTimes, { next_attempt_at: formatIsoTime(315) });
@@ -42,12 +46,14 @@ describe("delivery description in the console", () => {
         explainDelivery(waits, createWebhook()),
         explainDelivery(waits, disabledWebhook),
         explainDelivery(waits, undefined),
+        explainDelivery({ ...waits, next_attempt_at: formatIsoTime(24 * 60) }, createWebhook()),
         explainDelivery({ ...waits, next_attempt_at: null }, createWebhook()),
       ],
       [
         "The first attempt is due at 03:09:05.",
         "The attempt at 03:09:05 is skipped unless the webhook is enabled before.",
         "The attempt at 03:09:05 is skipped, because the webhook was deleted.",
+        "The first attempt is due at 2031-01-03 03:04:05.",
         "Waiting for the first attempt.",
       ],
     );

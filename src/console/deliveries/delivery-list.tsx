@@ -1,9 +1,10 @@
 import { toIsoSeconds } from "../../base/clock.ts";
-import { formatTime, isolateText, pluralize, revealInvisible, toWords } from "../format.ts";
+import { isolateText, pluralize, revealInvisible, toWords } from "../format.ts";
 import { Command } from "../parts/action.tsx";
 import { Empty, Head, Name, State, VirtualTime } from "../parts/messages.tsx";
 import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
+import { formatMoment } from "../state/clock.ts";
 import {
   areDeliveriesRead,
   type Delivery,
@@ -38,7 +39,7 @@ function findPart(
   if (webhook === null && at === null) return undefined;
   const title = webhook === null ? "" : isolateText(findWebhook(Number(webhook))?.title ?? `webhook ${webhook}`);
   return {
-    words: [title && `to ${title}`, at && `at ${formatTime(at)}`].filter(Boolean).join(", "),
+    words: [title && `to ${title}`, at && `at ${formatMoment(at)}`].filter(Boolean).join(", "),
     includes: ({ webhook_id, attempts, created_at, next_attempt_at: next }) =>
       (webhook === null || String(webhook_id) === webhook) &&
       (at === null ||

@@ -12,8 +12,9 @@ import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { capitalize, lowercaseFirst } from "../../base/text.ts";
-import { formatElapsed, formatTime, getTone, pluralize, toWords } from "../format.ts";
+import { formatElapsed, getTone, pluralize, toWords } from "../format.ts";
 import type { ActionOutcome } from "../state/act.ts";
+import { formatMoment } from "../state/clock.ts";
 import { getWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
 
 /**
@@ -70,14 +71,14 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
       return `Delivered at ${formatAttemptLabel(last!, delivery)}${scheduledCount === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(measureSinceFirst(delivery))} after the activity`}.`;
     case "waiting":
       if (next === null) return "Waiting for the first attempt.";
-      if (isDisabled || !webhook) return `The attempt at ${formatTime(next)} ${skipReason}.`;
-      return `The first attempt is due at ${formatTime(next)}${describePostponement(delivery)}.`;
+      if (isDisabled || !webhook) return `The attempt at ${formatMoment(next)} ${skipReason}.`;
+      return `The first attempt is due at ${formatMoment(next)}${describePostponement(delivery)}.`;
     case "retrying":
       return [
         describeFailure(last),
         isDisabled || !webhook
-          ? `Failed ${formatTimes(scheduledCount)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipReason}.`
-          : `${capitalize(formatAttemptNumber(scheduledCount, delivery))} failed. The next attempt is ${formatElapsed(getRetryDelayMs(webhook.retry_schedule, scheduledCount) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
+          ? `Failed ${formatTimes(scheduledCount)}. The attempt at ${formatMoment(next ?? delivery.created_at)} ${skipReason}.`
+          : `${capitalize(formatAttemptNumber(scheduledCount, delivery))} failed. The next attempt is ${formatElapsed(getRetryDelayMs(webhook.retry_schedule, scheduledCount) ?? 0)} later, at ${formatMoment(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
       ]
         .join(" ")
         .trim();

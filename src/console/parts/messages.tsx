@@ -1,8 +1,8 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { CallError } from "../api/call.ts";
-import { formatDate, formatTime, revealInvisible, type Tone } from "../format.ts";
-import { clock } from "../state/clock.ts";
+import { revealInvisible, type Tone } from "../format.ts";
+import { formatMoment } from "../state/clock.ts";
 
 export const toneIcons = new Map<Tone, string>([
   ["good", "check"],
@@ -20,16 +20,11 @@ export const State = ({ tone, children }: { readonly tone: Tone; readonly childr
   </span>
 );
 
-/** Shows a virtual time, with its date if that is not today. */
-export function VirtualTime({ at }: { readonly at: string }) {
-  const today = clock.value && formatDate(clock.value.now);
-  return (
-    <time class="number" dateTime={at} title={`${at}, virtual time`}>
-      {formatDate(at) === today ? "" : `${formatDate(at)} `}
-      {formatTime(at)}
-    </time>
-  );
-}
+export const VirtualTime = ({ at }: { readonly at: string }) => (
+  <time class="number" dateTime={at} title={`${at}, virtual time`}>
+    {formatMoment(at)}
+  </time>
+);
 
 /** Shows a user's name in either writing direction, isolated from the surrounding text. */
 export const Name = ({ children }: { readonly children: string }) => <bdi>{revealInvisible(children)}</bdi>;

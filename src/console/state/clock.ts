@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
 import { callOperation, connection } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
+import { formatDate, formatTime } from "../format.ts";
 
 export type Clock = OperationResult<"clock.show">;
 
@@ -30,6 +31,12 @@ const now = computed(() => {
 
 /** Rounded down to seconds, so that dependent views are rendered once a second. */
 export const nowSeconds = computed(() => Math.floor(now.value / 1_000) * 1_000);
+
+const today = computed(() => formatDate(nowSeconds.value));
+
+/** Formats a virtual time, with its date if that is not today. */
+export const formatMoment = (at: string): string =>
+  `${formatDate(at) === today.value ? "" : `${formatDate(at)} `}${formatTime(at)}`;
 
 /** Advances the shown time. It stops while the page is hidden, and while the time is unknown. */
 export async function tickDisplayedClock(): Promise<never> {

@@ -5,7 +5,7 @@ import { assessDeletedWebhook, assessWebhook, type WebhookHealth } from "../../a
 import { groupBy } from "../../base/object.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { formatTime } from "../format.ts";
+import { formatMoment } from "./clock.ts";
 
 export type Delivery = OperationResult<"deliveries.list">["items"][number];
 export type Webhook = OperationResult<"emulator-webhooks.list">[number];
@@ -108,7 +108,7 @@ export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
           deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [],
           isPartial: hasOlderDeliveries.value,
           faults: faults.value,
-          formatTime,
+          formatTime: formatMoment,
         };
         return [webhook.id, assessWebhook(webhook, facts)];
       }),
@@ -127,7 +127,7 @@ export const healthOfDeleted = computed<ReadonlyMap<number, WebhookHealth>>(() =
   const ids = new Set((webhooks.value ?? []).map(({ id }) => id));
   return new Map(
     [...deliveriesByWebhook.value].flatMap(([id, group]) =>
-      ids.has(id) ? [] : [[id, assessDeletedWebhook(group, formatTime)]],
+      ids.has(id) ? [] : [[id, assessDeletedWebhook(group, formatMoment)]],
     ),
   );
 });

@@ -3,9 +3,9 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { type ActivityHistory, explainNoDeliveries } from "../../api/webhook-health/streak.ts";
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
 import { toIsoSeconds } from "../../base/clock.ts";
-import { formatTime, isolateText, pluralize } from "../format.ts";
+import { isolateText, pluralize } from "../format.ts";
 import { Icon, Name, State, toneIcons } from "../parts/messages.tsx";
-import { nowSeconds } from "../state/clock.ts";
+import { formatMoment, nowSeconds } from "../state/clock.ts";
 import { areDeliveriesRead, hasOlderDeliveries, healthByWebhook, type Webhook } from "../state/deliveries.ts";
 import { buildHref, buildPartHref, navigate, replaceTrace } from "../state/route.ts";
 import type { AttemptMark, Track } from "./tracks.ts";
@@ -90,7 +90,7 @@ export function TrackRow({
 function explainEmpty(webhook: Webhook | undefined, happened: ActivityHistory | undefined): string {
   if (webhook === undefined) return "nothing was sent";
   if (hasOlderDeliveries.value) return "none of the newest deliveries";
-  return explainNoDeliveries(webhook, happened, { formatTime, now: nowSeconds.value });
+  return explainNoDeliveries(webhook, happened, { formatTime: formatMoment, now: nowSeconds.value });
 }
 
 function WebhookState({ webhook }: { readonly webhook: Webhook }) {
