@@ -69,6 +69,7 @@ describe("request list of the console", { skip }, () => {
     await page.getByRole("heading", { name: /^Request \d+$/, level: 1 }).waitFor();
     const workspace = page.locator("dt", { hasText: /^Workspace$/ }).locator("xpath=following-sibling::dd[1]");
     await workspace.filter({ hasText: second!.name! }).waitFor();
+    await page.getByText(`eval "$(svc emulator env --workspace ${second!.id})"`).waitFor();
     assert.deepEqual(page.complaints, []);
   });
 

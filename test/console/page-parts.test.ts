@@ -4,7 +4,7 @@ import { canMove, findPossibleMoves, lifecycleEdges } from "../../src/console/co
 import { describeMoveResults } from "../../src/console/contracts/moves.ts";
 import { formatCount, formatElapsed } from "../../src/console/format.ts";
 import { EventStreamParser } from "../../src/console/live/follow.ts";
-import { formatCurl, formatSvcCommand } from "../../src/console/requests/request-page.tsx";
+import { formatRepeatCommands } from "../../src/console/requests/request-page.tsx";
 import { mergeRequests, newestRequests, type Request, totalRequests } from "../../src/console/state/requests.ts";
 import { buildHref, buildPartHref, formatReferenceHref, parseRoute } from "../../src/console/state/route.ts";
 import { computeDepths, insertPlanned } from "../../src/console/trace/trace-drawer.tsx";
@@ -180,17 +180,15 @@ const request: Request = {
 
 describe("curl and svc commands for a request", () => {
   it("reads secrets from the environment and the body from a file", () =>
-    assert.deepEqual(
-      [formatCurl(request, "http://127.0.0.1:4011"), formatSvcCommand(request)],
-      [
-        `curl -X POST -H "client-id: $SVC_CLIENT_ID" -H 'content-type: application/json' --data-binary @body.json 'http://127.0.0.1:4011/api/v2.1/public/contracts/?q=it'\\''s'`,
-        `svc api POST '/api/v2.1/public/contracts/?q=it'\\''s' --data body.json`,
-      ],
-    ));
+    assert.deepEqual(formatRepeatCommands({ ...request, workspace_id: 2 }, "http://127.0.0.1:4011"), [
+      `eval "$(svc emulator env --workspace 2)"`,
+      `svc api POST '/api/v2.1/public/contracts/?q=it'\\''s' --data body.json`,
+      `curl -X POST -H "client-id: $SVC_CLIENT_ID" -H 'content-type: application/json' --data-binary @body.json 'http://127.0.0.1:4011/api/v2.1/public/contracts/?q=it'\\''s'`,
+    ]));
 
   it("omits browser headers and hidden values", () =>
-    assert.equal(
-      formatCurl(
+    assert.deepEqual(
+      formatRepeatCommands(
         {
           ...request,
           method: "GET",
@@ -206,7 +204,38 @@ describe("curl and svc commands for a request", () => {
         },
         "http://127.0.0.1:4010",
       ),
-      `curl -X GET -H 'accept: application/json' -H "authorization: $AUTHORIZATION" http://127.0.0.1:4010/router/v1/clusters`,
+      [
+        "svc api GET /router/v1/clusters",
+        `curl -X GET -H 'accept: application/json' -H "authorization: $AUTHORIZATION" http://127.0.0.1:4010/router/v1/clusters`,
+      ],
+    ));
+
+  it("sends a form as a form", () => {
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    assert.deepEqual(formatRepeatCommands({ ...request, target: "/", headers }, "http://127.0.0.1:4011"), [
+      "svc api POST / --data body.json --content-type application/x-www-form-urlencoded",
+      "curl -X POST -H 'content-type: application/x-www-form-urlencoded' --data-binary @body.json http://127.0.0.1:4011/",
+    ]);
+  });
+
+  it("sends the token of the emulator to the control plane, and HEAD only with curl", () =>
+    assert.deepEqual(
+      [
+        ...formatRepeatCommands(
+          {
+            ...request,
+            ...{ service: "emulator", method: "POST", target: "/_emulator/reset" },
+            headers: { authorization: "[redacted]" },
+          },
+          "http://127.0.0.1:4010",
+        ),
+        ...formatRepeatCommands({ ...request, method: "HEAD", target: "/", headers: {} }, "http://127.0.0.1:4010"),
+      ],
+      [
+        "svc api POST /_emulator/reset",
+        `curl -X POST -H "authorization: Bearer $SVC_EMULATOR_TOKEN" http://127.0.0.1:4010/_emulator/reset`,
+        "curl --head http://127.0.0.1:4010/",
+      ],
     ));
 });
 

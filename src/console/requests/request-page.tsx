@@ -67,8 +67,11 @@ export function RequestPage({ id }: { readonly id: string }) {
         </>
       )}
       <h2>Repeat</h2>
-      <Command text={formatSvcCommand(request)} />
-      <Command text={formatCurl(request, base)} />
+      {target.includes(hidden) ? (
+        <p class="muted">The address of this request contains a secret, which the log does not store.</p>
+      ) : (
+        formatRepeatCommands(request, base).map((command) => <Command key={command} text={command} />)
+      )}
       <h2>Details</h2>
       <Facts
         rows={[
@@ -117,20 +120,34 @@ const secrets = new Map([
 const hasBody = ({ headers }: Request): boolean =>
   headers["content-type"] !== undefined && headers["content-length"] !== "0";
 
+/** Formats the commands that repeat the request, after the one that sets the credentials of its workspace. */
+export const formatRepeatCommands = (request: Request, base: string): readonly string[] => [
+  ...(request.workspace_id === undefined ? [] : [`eval "$(svc emulator env --workspace ${request.workspace_id})"`]),
+  // svc api has no other methods.
+  ...(/^(?:GET|POST|PUT|PATCH|DELETE)$/.test(request.method) ? [formatSvcCommand(request)] : []),
+  formatCurl(request, base),
+];
+
 /**
  * Formats the request for curl. Secrets come from the environment and a body from a file, because the log has neither.
  */
-export function formatCurl(request: Request, base: string): string {
+function formatCurl(request: Request, base: string): string {
   const headers = Object.entries(request.headers)
     .filter(([name, value]) => !isOwn(name) && (value !== hidden || secrets.has(name)))
     .map(([name, value]) => {
-      const secretName = secrets.get(name);
+      const secretName =
+        name === "authorization" && request.service === "emulator" ? "Bearer $SVC_EMULATOR_TOKEN" : secrets.get(name);
       return secretName === undefined ? ` -H ${quoteShellWord(`${name}: ${value}`)}` : ` -H "${name}: ${secretName}"`;
     });
   const body = hasBody(request) ? " --data-binary @body.json" : "";
-  return `curl -X ${request.method}${headers.join("")}${body} ${quoteShellWord(base + request.target)}`;
+  // With -X HEAD, curl waits for a body.
+  const method = request.method === "HEAD" ? "--head" : `-X ${request.method}`;
+  return `curl ${method}${headers.join("")}${body} ${quoteShellWord(base + request.target)}`;
 }
 
 /** Formats the request as an svc command, which adds the credentials of the service. */
-export const formatSvcCommand = (request: Request): string =>
-  `svc api ${request.method} ${quoteShellWord(request.target)}${hasBody(request) ? " --data body.json" : ""}`;
+function formatSvcCommand(request: Request): string {
+  const { "content-type": type = "" } = request.headers;
+  const typeWords = type.startsWith("application/json") ? "" : ` --content-type ${quoteShellWord(type)}`;
+  return `svc api ${request.method} ${quoteShellWord(request.target)}${hasBody(request) ? ` --data body.json${typeWords}` : ""}`;
+}
