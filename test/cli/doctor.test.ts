@@ -35,7 +35,7 @@ describe("svc doctor", () => {
       "contract API": "ok",
       clock: "ok",
       "sign-in": "skipped",
-      emulator: "skipped",
+      emulator: "ok",
     });
     assert.deepEqual((await emulator.control("GET", "state")).body, before);
     assert.equal(result.stdout.includes(String(emulator.clusters[0]!.clientSecret)), false);
@@ -77,7 +77,23 @@ describe("svc doctor", () => {
     const { svc } = await startCliEmulator(t);
     const result = await svc("doctor --json", { env: { SVC_CLIENT_SECRET: "wrong" } });
     assert.deepEqual([result.exit, findRow(result, "contract API").status], [4, "failed"]);
-    assert.match(String(findRow(result, "contract API").hint), /SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
+    assert.match(
+      String(findRow(result, "contract API").hint),
+      /^The variables of this shell may belong to an emulator/,
+    );
+    const service = { env: { SVC_CLIENT_SECRET: "wrong", SVC_EMULATOR_URL: "" } };
+    const { hint } = findRow(await svc("doctor --json", service), "contract API");
+    assert.match(String(hint), /SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
+  });
+
+  it("checks the control plane of SVC_EMULATOR_URL", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    const url = new URL(emulator.controlUrl).origin;
+    const found = findRow(await svc("doctor --json"), "emulator");
+    assert.deepEqual([found.status, found.detail], ["ok", `${url} (SVC_EMULATOR_URL)`]);
+    await emulator.close();
+    const result = findRow(await svc("doctor --json"), "emulator");
+    assert.deepEqual([result.status, result.detail], ["failed", `No emulator responds at ${url} (SVC_EMULATOR_URL)`]);
   });
 
   it("exits with 75 for an unreachable service", async () => {

@@ -141,7 +141,8 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   const setting = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
     () => undefined,
   );
-  if (setting?.url.origin.startsWith("profile ") && !globals.emulator) return checkNamedEmulator(setting.url);
+  if (setting && !globals.emulator && (!running || setting.url.origin.startsWith("profile ")))
+    return checkNamedEmulator(setting.url);
   if (!running) return createSkippedCheck("emulator", "No emulator is running in this folder");
   const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: otherUrl } = host.env;

@@ -5,7 +5,7 @@ import { toIsoSeconds } from "../../../base/clock.ts";
 import { toFields } from "../../../base/object.ts";
 import { describeDuration } from "../../../base/quantities.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
-import { NetworkError, ProxyError } from "../../../client/errors.ts";
+import { ProxyError } from "../../../client/errors.ts";
 import { readVirtualTime, requireValidValue } from "../../../client/response.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
 import { findStaleVariablesHint } from "../../connection/emulator/emulator-variables.ts";
@@ -67,8 +67,7 @@ async function requestService(service: "router" | "contracts", operation: Operat
 
 async function reportFailedCheck(check: string, error: Error, context: Context): Promise<CheckResult> {
   const { message, hint } = explainError(error);
-  const staleHint = error instanceof NetworkError ? findStaleVariablesHint(error, context) : undefined;
-  return createFailedCheck(check, message, toFailureKind(error), staleHint ?? hint);
+  return createFailedCheck(check, message, toFailureKind(error), findStaleVariablesHint(error, context) ?? hint);
 }
 
 async function checkRouter(address: string, response: ServiceResponse | Error, context: Context): Promise<CheckResult> {
