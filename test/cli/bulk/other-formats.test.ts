@@ -136,6 +136,14 @@ describe("file in an unexpected format", () => {
     });
   }
 
+  it("names the columns if a name is misspelled and a heading contains a separator", async (t) => {
+    const { svc, service, cwd } = await createBulkFixture(t, []);
+    await writeFile(join(cwd, "people.csv"), '"Name; first | last",E-Mail\nAda,ada@example.com\n');
+    const { exit, stderr } = await svc("router map-emails people.csv --column mail --cluster eu-1 --quiet");
+    const message = 'error: Column "mail" not found\n  Columns: Name; first | last, E-Mail\n';
+    assert.deepEqual([exit, stderr, service.calls], [2, message, []]);
+  });
+
   it("loads with the suggested command", async (t) => {
     for (const [name, content] of [
       ["people.csv", `${bom}Name;E-Mail\r\nAda;ada@example.com\r\n`],

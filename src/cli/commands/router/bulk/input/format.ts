@@ -103,11 +103,13 @@ export function rejectTable(line: string, secondLine: string, columns: readonly 
   throw new OtherFormatError(`The input looks like ${table}, but would be read as lines.`, hint, flags, rows);
 }
 
-/** Rejects the first row of a CSV table that was split at the wrong separator. */
-function rejectOtherDelimiter(row: readonly string[], candidates?: readonly string[]): void {
+/** Rejects the first row of a CSV table that was split at the wrong separator, and so has no such column. */
+function rejectOtherDelimiter(row: readonly string[], candidates?: readonly string[], column?: string): void {
   const line = row.join(",");
   const separator = detectSeparator(line, candidates);
   if (separator === undefined || separator === ",") return;
+  // One of several headings can contain a separator, while the name of the column is misspelled.
+  if (column !== undefined && row.length > 1 && !splitCells(line, separator).includes(column)) return;
   const message = `The delimiter of the input is ${describeSeparator(separator)}, not a comma.`;
   const hint = "If it is part of an identifier, use --delimiter ','.";
   throw new OtherFormatError(message, hint, getDelimiterFlags(separator), [splitCells(line, separator), []]);
@@ -149,7 +151,7 @@ export function findColumns(columns: readonly string[], header: readonly string[
     const index = names.indexOf(name);
     if (index < 0) {
       // An identifier can contain a bar, but hardly a heading.
-      if (mayHaveOtherDelimiter) rejectOtherDelimiter(header, [...separators, "|"]);
+      if (mayHaveOtherDelimiter) rejectOtherDelimiter(header, [...separators, "|"], name);
       throw new UsageError(`Column "${column}" not found`, { hint: `Columns: ${joinNames(header)}` });
     }
     const duplicate = names.indexOf(name, index + 1);
