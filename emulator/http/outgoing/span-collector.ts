@@ -3,9 +3,9 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
 import { timedOut, withTimeout } from "../../../src/base/timing.ts";
 import { startForward } from "./dispatch.ts";
-import { readPostResponse } from "./webhook-sender.ts";
+import { failuresByErrorCode, readPostResponse } from "./webhook-sender.ts";
 
-/** Result of an export: a response of any status, or the reason for a missing response in one word. */
+/** Result of an export: a response of any status, or the reason for a missing response in a few words. */
 export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
 
 /** Client of the collector that receives the emulator's spans. */
@@ -50,5 +50,8 @@ export function createSpanCollector({ url, headers, timeoutMs, wall }: Collector
   };
 }
 
-const getReason = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "the connection ended";
+function getReason(error: unknown): string {
+  if (!(error instanceof Error && "code" in error)) return "the connection ended";
+  const code = String(error.code);
+  return failuresByErrorCode[code]?.[0].replaceAll("_", " ") ?? code;
+}

@@ -178,7 +178,7 @@ const nameNotFound = ["name_not_found", "The receiver's host name has no address
 const unreachable = ["unreachable", "The receiver's address cannot be reached."] as const;
 
 /** Messages for connection failures, by error code of Node or undici. */
-const failuresByErrorCode = lookupTable<readonly [code: string, message: string]>({
+export const failuresByErrorCode = lookupTable<readonly [code: string, message: string]>({
   ECONNREFUSED: ["connection_refused", "The receiver refused the connection."],
   ECONNRESET: connectionClosed,
   EPIPE: connectionClosed,

@@ -167,6 +167,14 @@ describe("trace export", () => {
     assert.equal(new Set(later.map(({ spanId }) => spanId)).size, later.length - counts[0].length);
   });
 
+  it("says that the collector refuses the connection", async (t) => {
+    const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" };
+    const line = new Promise<string>((resolve) => {
+      startTestEmulator(t, { otel, log: resolve }).then(({ api }) => createDraftContract(api));
+    });
+    assert.match(await line, /^spans cannot be exported to http:\/\/127\.0\.0\.1:1: connection refused\. /);
+  });
+
   it("reports invalid variables without their values", async (t) => {
     const lines: string[] = [];
     const sink = await startCollector(t);
