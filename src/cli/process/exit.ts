@@ -149,7 +149,9 @@ function classifyError(error: unknown): Classification {
   }
   if (isFsError(error)) {
     const { syscall = "use", path = "a file" } = error;
-    const message = `Failed to ${syscall} ${path}: ${formatFsError(error)}.`;
+    // An address is listened on, and the call of a process contains its path.
+    const [call] = syscall.split(" ");
+    const message = `Failed to ${call === "listen" ? call : `${call} ${path}`}: ${formatFsError(error)}.`;
     return ["failed", "system", message, { hint: getRemedy(error) }];
   }
   const message = error instanceof Error ? error.message : String(error);
