@@ -134,7 +134,8 @@ export function readOtelSettings(
       const at = part.indexOf("=");
       const [key, value] = [part.slice(0, at).trim(), tryDecode(part.slice(at + 1).trim())];
       if (at > 0 && key !== "" && value !== undefined) return [[key, value]];
-      if (part.trim() !== "") note(`${name} has a part that is not key=value. It is ignored`);
+      if (part.trim() !== "")
+        note(`${name} has a part that is not a name, =, and a percent-encoded value. It is ignored`);
       return [];
     });
   }

@@ -191,6 +191,9 @@ describe("trace export", () => {
     assert.deepEqual(await listNotes({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }), [1, true]);
     assert.deepEqual(await listNotes({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" }), [1, false]);
     assert.deepEqual(await listNotes({ ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: "s3cret,a=%ff,b=%0a" }), [3, false]);
+    await startTestEmulator(t, { otel: { ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: "s3cret" }, log });
+    const form = "has a part that is not a name, =, and a percent-encoded value";
+    assert.deepEqual(lines.splice(0), [`OTEL_EXPORTER_OTLP_HEADERS ${form}. It is ignored`]);
     assert.deepEqual(await listNotes({ ...endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: "s3cret" }), [1, false]);
     assert.deepEqual(await listNotes({ ...endpoint, OTEL_TRACES_EXPORTER: "none" }), [0, true]);
   });
