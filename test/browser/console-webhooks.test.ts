@@ -93,6 +93,15 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     assert.equal(page.url(), getViewUrl(emulator, "#/deliveries?workspace=1"));
     await page.getByLabel("Workspace").selectOption("All workspaces");
     await page.waitForURL(getViewUrl(emulator, "#/deliveries"));
+    await createSentContract(emulator.api);
+    await page.goto(getViewUrl(emulator, "#/emails?workspace=3"));
+    await page.getByRole("heading", { name: "No e-mails in this workspace" }).waitFor();
+    await page.goto(getViewUrl(emulator, "#/emails?workspace=99"));
+    const filter = page.getByLabel("Workspace");
+    await filter.getByText("workspace 99 (not found)").waitFor({ state: "attached" });
+    assert.equal(await filter.inputValue(), "99");
+    await filter.selectOption("All workspaces");
+    await page.getByText("Signature requested: ").waitFor();
   });
 
   it("shows a run of svc webhooks certify and sends more events to its receiver", async (t) => {

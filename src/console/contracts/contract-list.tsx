@@ -31,7 +31,9 @@ export function ContractList() {
           />
         </Empty>
       )}
-      {page !== undefined && page.total > 0 && rows.length === 0 && <Empty title="No contracts in this workspace" />}
+      {page !== undefined && page.total > 0 && rows.length === 0 && (
+        <Empty title={page.total > maxShown ? "None of the newest contracts" : "No contracts in this workspace"} />
+      )}
       {page && (
         <WindowedRows
           rows={rows}

@@ -29,8 +29,11 @@ export function Emails({ about }: { readonly about: string | undefined }) {
         <WorkspaceFilter />
       </Head>
       {problem.value && <ProblemMessage problem={problem.value} />}
-      {page !== undefined && items.length === 0 && (
+      {page?.total === 0 && (
         <Empty title="No e-mails yet">E-mails are created by sent contracts, invitations and trials.</Empty>
+      )}
+      {page !== undefined && page.total > 0 && items.length === 0 && (
+        <Empty title={page.total > maxShown ? "None of the newest e-mails" : "No e-mails in this workspace"} />
       )}
       <ul class="cards">
         {items.map((email) => (

@@ -17,14 +17,15 @@ export function useWorkspaceNames(): (id: number | null | undefined) => string {
   return (id) => all?.find((one) => one.id === id)?.name ?? String(id ?? "–");
 }
 
-/** Limits a list to one workspace. Hidden if there is only one. */
+/** Limits a list to one workspace. Hidden if there is only one and no limit. */
 export function WorkspaceFilter() {
-  const all = useWorkspaces().value ?? [];
-  if (all.length < 2) return null;
+  const all = useWorkspaces().value;
+  const selectedId = route.value.query.get("workspace") ?? "";
+  if (all === undefined || (all.length < 2 && selectedId === "")) return null;
   return (
     <select
       aria-label="Workspace"
-      value={route.value.query.get("workspace") ?? ""}
+      value={selectedId}
       onChange={({ currentTarget }) => navigate(replacePart({ workspace: currentTarget.value || undefined }))}
     >
       <option value="">All workspaces</option>
@@ -33,6 +34,9 @@ export function WorkspaceFilter() {
           {name}
         </option>
       ))}
+      {selectedId !== "" && all.every(({ id }) => String(id) !== selectedId) && (
+        <option value={selectedId}>workspace {selectedId} (not found)</option>
+      )}
     </select>
   );
 }
