@@ -46,6 +46,21 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  it("shows a webhook that was just created, disabled or deleted", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    await openConsole(page, emulator, "#/webhooks");
+    await page.getByRole("heading", { name: "No webhooks" }).waitFor();
+    const webhook = { title: "New", url: "http://127.0.0.1:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    const card = page.getByRole("main").getByRole("listitem");
+    await card.getByText("active", { exact: true }).waitFor();
+    await emulator.control("POST", "webhooks/1/disable");
+    await card.getByText("disabled by a user").waitFor();
+    await emulator.api("DELETE", "/api/v2.1/public/webhooks/1");
+    await page.getByRole("heading", { name: "No webhooks" }).waitFor();
+  });
+
   it("shows a secret on demand, except to a read-only token", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

@@ -137,7 +137,8 @@ export function readAll(): void {
   markAllChanged();
 }
 
-/** The counters of webhooks change with each attempt, without an event. */
+/** Webhooks change with each attempt, and with requests that create or delete them, without an event. */
 export const followWebhooks = (): void => {
-  getVersion("deliveries").subscribe(() => ignoreErrors(readWebhooks()));
+  for (const topic of ["deliveries", "requests"] as const)
+    getVersion(topic).subscribe(() => ignoreErrors(readWebhooks()));
 };
