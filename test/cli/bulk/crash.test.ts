@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { createLog, type OpenJob, openJob, readJobLog } from "../../../src/cli/commands/router/bulk/log/job-log.ts";
-import { formatResultLine, resultsHeader } from "../../../src/cli/commands/router/bulk/log/results.ts";
+import { formatResultLine, resultsHeader } from "../../../src/cli/commands/router/bulk/log/result-lines.ts";
 import { type Disk, makeFolderDurably } from "../../../src/files/disk.ts";
 import { createSeededRandom } from "../../support/files/crashes.ts";
 import { DiskCrashedError, ForgetfulDisk, type RandomSource } from "../../support/files/forgetful-disk.ts";

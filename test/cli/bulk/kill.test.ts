@@ -127,7 +127,9 @@ describe("killed bulk job", () => {
     child.kill("SIGKILL");
     await once(child, "close");
     await appendFile(join(job, "job.log"), '1c2f8a03 00000000 {"batch":99,"rows":10');
-    await appendFile(join(job, "results.csv"), "17,half a ro");
+    await appendFile(join(job, "results.csv"), '17,half a row,failed,http_422,"half a mess');
+    const results = await waitForExit(start("router", "jobs", "results", "--last", "--json"));
+    assert.deepEqual([results.exit, results.stdout, results.stderr], [0, "[]\n", ""]);
     const killed = await waitForExit(start("router", "jobs", "show", "--last", "--json=status,stopped_because"));
     assert.deepEqual(JSON.parse(killed.stdout), {
       status: "interrupted",

@@ -11,7 +11,7 @@ import { canPrompt, confirmYes } from "../../../prompt/terminal.ts";
 import type { RowBatch } from "./input/batches.ts";
 import { type BulkJobKind, offboardKinds } from "./job-kinds.ts";
 import type { JobRun } from "./log/jobs.ts";
-import type { RowFailure } from "./log/results.ts";
+import type { RowFailure } from "./log/result-lines.ts";
 
 /** Cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind. */
 type ClusterMap = ReadonlyMap<string, string | null | undefined>;

@@ -11,7 +11,8 @@ import type { InputSource } from "./input/source.ts";
 import { type BulkJobKind, findBulkJobKind, formatOutcome } from "./job-kinds.ts";
 import { type OpenJob, openJob } from "./log/job-log.ts";
 import { getLockPath, type JobRecord, lockJob, removeJob } from "./log/jobs.ts";
-import { getResultsPath, readErrorRows } from "./log/results.ts";
+import { getResultsPath } from "./log/result-lines.ts";
+import { readErrorRows } from "./log/results.ts";
 import { countProcessedRows, writeReport } from "./report.ts";
 import { runJob } from "./run-job.ts";
 

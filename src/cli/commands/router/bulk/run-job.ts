@@ -8,7 +8,7 @@ import { InputError } from "./input/format.ts";
 import { readRows } from "./input/rows.ts";
 import { type InputSource, readFingerprint, trackFingerprint } from "./input/source.ts";
 import type { JobRun } from "./log/jobs.ts";
-import { formatResultLines } from "./log/results.ts";
+import { formatResultLines } from "./log/result-lines.ts";
 import { createLookup, recordMoves, requireLookup, verifyRows } from "./lookup.ts";
 import { parseErrorLimit, requireUnchangedPlan } from "./plan.ts";
 import { createJobProgress, type JobProgress } from "./report.ts";

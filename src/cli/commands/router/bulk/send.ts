@@ -9,7 +9,7 @@ import type { Context, ServiceTarget } from "../../../command.ts";
 import { requireConfirmed } from "./job-kinds.ts";
 import { addCounts } from "./log/job-log.ts";
 import type { JobRun } from "./log/jobs.ts";
-import type { RowFailure } from "./log/results.ts";
+import type { RowFailure } from "./log/result-lines.ts";
 import type { JobProgress } from "./report.ts";
 
 /** Result of a batch whose responses are all final. */

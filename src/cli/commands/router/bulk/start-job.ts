@@ -12,7 +12,7 @@ import { readRows } from "./input/rows.ts";
 import { type InputSource, openInputSource, readFingerprint } from "./input/source.ts";
 import { type InputSurvey, showPreview, surveyInput } from "./input/survey.ts";
 import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "./log/jobs.ts";
-import { resultsHeader } from "./log/results.ts";
+import { resultsHeader } from "./log/result-lines.ts";
 import { confirmMoves, requireLookup } from "./lookup.ts";
 import { performJob } from "./perform.ts";
 import { getTargetName, isPlanFile, JobPlan, type JobRequest, parseErrorLimit, requireUnchangedPlan } from "./plan.ts";

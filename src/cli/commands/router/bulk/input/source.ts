@@ -12,8 +12,9 @@ import { InputError, InvalidUtf8Error, OtherFormatError } from "./format.ts";
 /** Larger pieces need fewer turns of the event loop but more memory. */
 const maxPieceBytes = 64 * 1_024;
 
-export const readFileBytes = (path: string): AsyncIterable<Uint8Array> =>
-  createReadStream(path, { highWaterMark: maxPieceBytes });
+/** Reads a file, or its first `length` bytes. */
+export const readFileBytes = (path: string, length = Number.POSITIVE_INFINITY): AsyncIterable<Uint8Array> =>
+  length === 0 ? Readable.from([]) : createReadStream(path, { highWaterMark: maxPieceBytes, end: length - 1 });
 
 export interface InputSource {
   /** Absolute path. `-` for input that can be read only once: standard input, named pipe, process substitution. */

@@ -3,7 +3,7 @@ import type { Context } from "../../../../command.ts";
 import { writeOutput } from "../../../../output/file.ts";
 import { CommandFailedError, UsageError } from "../../../../process/failure.ts";
 import { maskBodySecrets } from "../../../../process/redact.ts";
-import { formatInvalidRow, resultsHeader } from "../log/results.ts";
+import { formatInvalidRow, resultsHeader } from "../log/result-lines.ts";
 import { type JobRequest, parseErrorLimit } from "../plan.ts";
 import { groupIntoBatches, IdentifierCounter, type InvalidRow } from "./batches.ts";
 import { type InputRow, readRows } from "./rows.ts";

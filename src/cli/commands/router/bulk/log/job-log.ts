@@ -7,7 +7,7 @@ import { type Disk, type DiskFile, isMissing, systemDisk } from "../../../../../
 import { formatFirstLine, startPosition } from "../../../../../files/log-line.ts";
 import { formatTornEnd, readLog } from "../../../../../files/read-log.ts";
 import { FinishedBatches } from "../input/batches.ts";
-import { getResultsPath, resultsHeader } from "./results.ts";
+import { getResultsPath, resultsHeader } from "./result-lines.ts";
 
 const format = 1;
 
