@@ -58,6 +58,20 @@ describe("svc doctor", () => {
     assert.deepEqual([status, detail], ["ok", `${folderEmulator.routerUrl} (pid ${pid})`]);
   });
 
+  it("recognizes the emulator of this folder behind a path of a proxy", async (t) => {
+    const cwd = await createTestFolder(t);
+    const { routerUrl } = await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") });
+    const proxy = await startReceiver(t);
+    proxy.respond(async ({ url }, response) => {
+      const [, path] = url!.split("/twin");
+      if (path === undefined) return response.writeHead(404).end();
+      const forwarded = await fetch(routerUrl + path);
+      response.writeHead(forwarded.status, { "content-type": "application/json" }).end(await forwarded.text());
+    });
+    const env = { SVC_EMULATOR_URL: `${new URL(proxy.url).origin}/twin/_emulator` };
+    assert.equal(findRow(await runCli("doctor --json", { cwd, env }), "emulator").status, "ok");
+  });
+
   it("says why a webhook gets no deliveries: its status, or an address that is not allowed", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     for (const title of ["active", "disabled"]) {

@@ -145,12 +145,12 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
     return checkNamedEmulator(setting.url);
   if (!running) return createSkippedCheck("emulator", "No emulator is running in this folder");
   const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
-  const { SVC_EMULATOR_URL: otherUrl } = host.env;
-  if (globals.emulator || !otherUrl || !URL.canParse(otherUrl)) return createPassedCheck("emulator", runningEmulator);
+  if (globals.emulator || !setting) return createPassedCheck("emulator", runningEmulator);
   // Behind a proxy, the same emulator can have another address.
-  if (await isSameEmulator({ ...running, routerUrl: new URL(otherUrl).origin }).catch(() => false))
+  const { value: otherUrl, origin } = setting.url;
+  if (await isSameEmulator({ ...running, routerUrl: otherUrl }).catch(() => false))
     return createPassedCheck("emulator", runningEmulator);
-  const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${new URL(otherUrl).origin}`;
+  const detail = `${runningEmulator} runs in this folder, but ${origin} is ${redactText(otherUrl)}`;
   return createCheckWarning(
     "emulator",
     detail,
