@@ -57,8 +57,8 @@ export function createOutput(host: Host, globals: GlobalOptions) {
     if (value === undefined) return;
     if (rows) return showRows(rows, view, fields ?? view.columns?.map(getColumnName) ?? listColumns(rows));
     if (!isObject(value)) return printer.printLines("stdout", [formatCell(value)]);
-    const names =
-      fields ?? view.columns?.map(getColumnName).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
+    const columns = view.columns?.map(getColumnName).filter((name) => Object.hasOwn(value, name)) ?? [];
+    const names = fields ?? (columns.length > 0 ? columns : Object.keys(value));
     if (format === "table") {
       const entries = names.map((name) => [name, formatCell(findField(value, name))] as const);
       if (isTable) return printer.printLines("stdout", formatRecord(entries));

@@ -102,6 +102,13 @@ describe("svc with a failing service", () => {
     });
   });
 
+  it("prints a response without the declared fields", async (t) => {
+    const service = await startReceiver(t);
+    service.respond((_, response) => response.end('{"templates":[{"id":7}]}'));
+    const run = await runCli(["contracts", "templates", "list", "--base-url", service.url], { env: key });
+    assert.deepEqual([run.exit, run.stdout], [0, 'templates\t[{"id":7}]\n']);
+  });
+
   it("exits with 130 on Ctrl-C without a stack", async (t) => {
     const service = await startReceiver(t);
     let signal: (name: "SIGINT") => void = () => {};
