@@ -160,14 +160,15 @@ export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: num
   expires_at !== undefined && !(Date.parse(expires_at) - minRemainingMs > now);
 
 /** Returns the command that signs in at a server, which need not be the target's routing service. */
-export async function getSignInCommand(address: string, context: Context): Promise<readonly string[]> {
+export async function getSignInCommand(address: string, context: Context, clientId = ""): Promise<readonly string[]> {
   const router = await resolveServerAddress(undefined, context).catch(() => undefined);
-  return ["auth", "device-login", ...(address === router ? [] : ["--issuer", address])];
+  const issuer = address === router ? [] : ["--issuer", address];
+  return ["auth", "device-login", ...issuer, ...(clientId === "" ? [] : ["--client-id", clientId])];
 }
 
-const createSignInError = async (context: Context, address: string, reason: string): Promise<CommandFailedError> =>
+const createSignInError = async (context: Context, address: string, reason: string, account?: Account) =>
   new CommandFailedError("forbidden", "signed_out", `${reason} (${address}).`, {
-    next: await getSignInCommand(address, context),
+    next: await getSignInCommand(address, context, account?.client_id),
   });
 
 /**
@@ -183,7 +184,7 @@ export async function refreshAccount(context: Context, address: string, force = 
     const isNew = now.access_token !== before?.access_token;
     if (isNew || (!force && !(await needsRefresh(now, address, context)))) return now;
     if (now.refresh_token === undefined)
-      throw await createSignInError(context, address, "The sign-in has expired and cannot be refreshed");
+      throw await createSignInError(context, address, "The sign-in has expired and cannot be refreshed", now);
     const { refresh_token, client_id } = now;
     const fields = { grant_type: "refresh_token", refresh_token, client_id };
     // Ctrl-C does not abort this request at once, because a rotated token is lost without the response.
@@ -191,7 +192,12 @@ export async function refreshAccount(context: Context, address: string, force = 
     const response = await postOAuth(client, now.refresh_url, "form", fields, context.forceSignal);
     if (response.error === "invalid_grant" || response.error === "invalid_token") {
       // The server would reject the same token again.
-      rejectedRefresh = await createSignInError(context, address, "The server no longer accepts the refresh token");
+      rejectedRefresh = await createSignInError(
+        context,
+        address,
+        "The server no longer accepts the refresh token",
+        now,
+      );
       return { ...now, refresh_token: undefined };
     }
     if (response.status !== 200) throw createOAuthError("The refresh", response);

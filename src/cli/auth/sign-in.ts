@@ -13,7 +13,7 @@ import { getConfigFolder } from "../process/environment.ts";
 import { CommandFailedError } from "../process/failure.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../prompt/programs.ts";
 import { canPrompt, withSpinner } from "../prompt/terminal.ts";
-import { type Account, changeAccount, requireWritableTokens, toTokens } from "./accounts.ts";
+import { type Account, changeAccount, getSignInCommand, requireWritableTokens, toTokens } from "./accounts.ts";
 import {
   type AuthServer,
   createOAuthClient,
@@ -200,13 +200,14 @@ async function finishLogin(
     if (isPending(response)) await storePoll({ interval, polled_at: toIsoMillis(host.wall.now()) });
     return { ...response, interval };
   };
-  const wait = () => pollForTokens(pending, poll, context);
+  const next = await getSignInCommand(server.address, context, client_id);
+  const wait = () => pollForTokens(pending, poll, next, context);
   const response = shouldWait
     ? await withSpinner(context, "Waiting for approval", wait, { tellsTime: true })
     : await poll();
   if (response.error === "slow_down") throw createTooEarlyError(response.interval);
   if (isPending(response)) return undefined;
-  requireApproval(response);
+  requireApproval(response, next);
   const now = host.wall.now();
   const account: Account = {
     client_id,
@@ -230,6 +231,7 @@ type PollResponse = OAuthResponse & Pick<PollState, "interval">;
 async function pollForTokens(
   { interval, expires_at }: PendingSignIn,
   poll: () => Promise<PollResponse>,
+  next: readonly string[],
   { host: { wall }, output, signal }: Context,
 ): Promise<PollResponse> {
   // The machine's clock can be set during the wait.
@@ -239,7 +241,7 @@ async function pollForTokens(
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
     // After the expiry, a poll can only return "expired".
-    if (!(wall.monotonicNow() + waitMs < deadline)) throw createExpiredError();
+    if (!(wall.monotonicNow() + waitMs < deadline)) throw createExpiredError(next);
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
     const response = await poll().catch((error: unknown) => {
@@ -288,17 +290,12 @@ function findTemporaryFailure(response: OAuthResponse | NetworkError): string | 
 }
 
 /** Throws CommandFailedError (exit code 4) if access was denied or the code has expired. */
-function requireApproval(response: OAuthResponse): void {
-  if (response.error === "access_denied") {
-    throw new CommandFailedError("forbidden", "access_denied", "The sign-in was denied.", {
-      next: ["auth", "device-login"],
-    });
-  }
-  if (response.error === "expired_token") throw createExpiredError();
+function requireApproval(response: OAuthResponse, next: readonly string[]): void {
+  if (response.error === "access_denied")
+    throw new CommandFailedError("forbidden", "access_denied", "The sign-in was denied.", { next });
+  if (response.error === "expired_token") throw createExpiredError(next);
   if (!isSuccess(response)) throw createOAuthError("The sign-in", response);
 }
 
-const createExpiredError = (): CommandFailedError =>
-  new CommandFailedError("forbidden", "expired_token", "The code expired before it was approved.", {
-    next: ["auth", "device-login"],
-  });
+const createExpiredError = (next: readonly string[]): CommandFailedError =>
+  new CommandFailedError("forbidden", "expired_token", "The code expired before it was approved.", { next });

@@ -136,7 +136,7 @@ describe("svc auth device-login with the emulator", () => {
     const { svc, wall, cwd } = await startWithDecision(t, { status: "DENIED", after: 1 });
     const { exit, stderr } = await svc(login, { wall });
     assert.equal(exit, 4);
-    assert.match(stderr, /error: The sign-in was denied\.\n {2}try: svc auth device-login\n$/);
+    assert.match(stderr, /error: The sign-in was denied\.\n {2}try: svc auth device-login --client-id demo-cli\n$/);
     await assert.rejects(readStoredTokens({ cwd }), { code: "ENOENT" });
   });
 

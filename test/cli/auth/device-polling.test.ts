@@ -113,8 +113,18 @@ describe("device token polling", () => {
   });
 
   const ends: [string, PollResponse, number, RegExp][] = [
-    ["the sign-in was denied", createErrorResponse("access_denied"), 4, /The sign-in was denied/],
-    ["the server says that the code has expired", createErrorResponse("expired_token"), 4, /The code expired/],
+    [
+      "the sign-in was denied",
+      createErrorResponse("access_denied"),
+      4,
+      /denied\.\n {2}try: svc auth device-login --client-id cli\b/,
+    ],
+    [
+      "the server says that the code has expired",
+      createErrorResponse("expired_token"),
+      4,
+      /expired .*\n {2}try: svc auth device-login --client-id cli\b/,
+    ],
     ["the code is unknown", createErrorResponse("invalid_grant"), 4, / failed \(HTTP 400\): invalid_grant/],
     ["the error is unknown", createErrorResponse("teapot"), 4, / failed \(HTTP 400\): teapot/],
     ["the response is not an OAuth response", { status: 404, body: "<html>" }, 1, / failed \(HTTP 404\): status 404/],

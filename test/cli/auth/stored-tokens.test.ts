@@ -244,7 +244,7 @@ describe("stored sign-ins", () => {
     const cwd = await createTestFolder(t);
     await openSignInStore(cwd).keep("https://a.example", { expires_at: "2020-01-01T00:00:00Z" });
     const run = (argv: string) => runCli(argv, { env: { SVC_CONFIG_DIR: cwd, SVC_ROUTER_URL: "https://b.example" } });
-    const next = "svc auth device-login --issuer https://a.example";
+    const next = "svc auth device-login --issuer https://a.example --client-id cli";
     const message = "The sign-in has expired and cannot be refreshed (https://a.example).";
     const { stderr } = await run("auth token --issuer https://a.example");
     assert.equal(stderr, `error: ${message}\n  try: ${next}\n`);

@@ -113,15 +113,22 @@ const authStatus = defineCommand({
     await output.show(rows, { fields, columns, emptyMessage: "Not signed in" });
     const currentRow = rows.find(({ current }) => current);
     if (currentRow && currentRow.state !== "expired") return undefined;
-    if (rows.length > 0) await output.note(await explainMissingSignIn(currentRow?.address, currentAddress, context));
+    if (rows.length > 0) await output.note(await explainMissingSignIn(currentRow, currentAddress, context));
     return "forbidden";
   },
 });
 
-async function explainMissingSignIn(expiredAt: string | undefined, address: string | undefined, context: Context) {
+async function explainMissingSignIn(
+  expired: { readonly address: string; readonly client_id: string | null } | undefined,
+  address: string | undefined,
+  context: Context,
+) {
   if (address === undefined) return "No server is selected. Use --issuer, --base-url or --profile";
-  const signInCommand = formatNextCommand(await getSignInCommand(address, context), context);
-  if (expiredAt !== undefined) return `The sign-in at ${expiredAt} has expired. Next: ${signInCommand}`;
+  const signInCommand = formatNextCommand(
+    await getSignInCommand(address, context, expired?.client_id ?? undefined),
+    context,
+  );
+  if (expired) return `The sign-in at ${expired.address} has expired. Next: ${signInCommand}`;
   return `Not signed in at ${address}, the server in use. Next: ${signInCommand}`;
 }
 
