@@ -58,7 +58,7 @@ export function ContractPage({ id }: { readonly id: string }) {
   );
 }
 
-/** Shown if the contract is deleted while its page is open. */
+/** Shown if the contract is deleted while its page is open, or does not exist in a restored state. */
 const DeletedContract = ({ id }: { readonly id: string }) => (
   <>
     <Head title={`Contract ${id}`}>
@@ -66,7 +66,7 @@ const DeletedContract = ({ id }: { readonly id: string }) => (
         Why?
       </a>
     </Head>
-    <Empty title={`${id} was deleted`}>
+    <Empty title={`${id} no longer exists`}>
       <a href={buildHref("contracts")}>Show all contracts</a>
     </Empty>
   </>
