@@ -70,8 +70,9 @@ describe("user journeys in the console", { skip }, () => {
         .count(),
       6,
     );
-    await page.keyboard.press("Escape");
+    await dialog.getByRole("button", { name: "Close" }).click();
     await dialog.waitFor({ state: "detached" });
+    assert.equal(await getFocusedText(page), "Why?");
 
     await press(page, "Send delivery 1 again");
     await page.locator(".outcome .bad").getByText("Resent and failed: 503").waitFor();

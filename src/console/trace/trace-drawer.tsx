@@ -36,7 +36,7 @@ function Drawer({ about }: { readonly about: string }) {
           <h2 id="trace">Why {formatReference(about)}</h2>
           <p class="muted">Causes and effects. Times are virtual.</p>
         </div>
-        <button type="button" class="quiet" aria-label="Close" onClick={close}>
+        <button type="button" class="quiet" aria-label="Close" onClick={() => dialog.current?.close()}>
           <Icon name="close" />
         </button>
       </header>
