@@ -32,6 +32,9 @@ describe("request list of the console", { skip }, () => {
     await page.getByRole("link", { name: /^Control plane/ }).click();
     await rows.filter({ hasText: "POST /_emulator/clock/advance" }).getByText(String(id), { exact: true }).waitFor();
     assert.equal(await rows.filter({ hasText: "GET /_emulator/" }).count(), 0, "what only reads is left out");
+    await page.getByRole("button", { name: "Clear log", exact: true }).click();
+    await page.getByRole("dialog").getByText("All requests and their findings will be deleted.").waitFor();
+    await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
     await rows.filter({ hasText: "POST /_emulator/clock/advance" }).nth(1).waitFor();
     assert.deepEqual(page.complaints, []);

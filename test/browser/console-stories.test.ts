@@ -328,9 +328,12 @@ describe("user journeys in the console", { skip }, () => {
     const emulator = await startTestEmulator(t);
     await openConsole(page, emulator, "#/snapshots");
     await page.getByRole("heading", { name: "No snapshots" }).waitFor();
+    const dialog = page.getByRole("dialog", { name: "Equivalent command" });
+    await press(page, "Command for: Save snapshot");
+    await dialog.getByText("svc emulator snapshot save prepared").waitFor();
+    await page.keyboard.press("Escape");
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await press(page, "Command for: Save snapshot");
-    const dialog = page.getByRole("dialog", { name: "Equivalent command" });
     await dialog.getByRole("button", { name: "Copy" }).click();
     await dialog.getByText("Copied").waitFor();
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), "svc emulator snapshot save mine");

@@ -1,4 +1,4 @@
-import { formatCount, getStatusTone, pluralize, revealInvisible } from "../format.ts";
+import { formatCount, getStatusTone, revealInvisible } from "../format.ts";
 import { Action, Command } from "../parts/action.tsx";
 import { Head, State, VirtualTime } from "../parts/messages.tsx";
 import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
@@ -65,7 +65,7 @@ export function RequestList() {
           disabled={all.length === 0}
           question={{
             title: "Clear the request log?",
-            consequence: `${pluralize(totalRequests.value, "request")} and their findings will be deleted. Contracts, webhooks and the clock are kept.`,
+            consequence: "All requests and their findings will be deleted. Contracts, webhooks and the clock are kept.",
             confirmLabel: "Clear log",
           }}
           describe={() => "Log cleared"}

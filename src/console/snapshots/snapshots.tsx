@@ -44,7 +44,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
           />
           <Action
             op="snapshots.save"
-            input={{ params: { name: typed.value }, query: { replace: doesExist || undefined } }}
+            input={{ params: { name: typed.value || "prepared" }, query: { replace: doesExist || undefined } }}
             kind="primary"
             question={doesExist ? askToReplace(typed.value) : undefined}
             disabled={!namePattern.test(typed.value)}
