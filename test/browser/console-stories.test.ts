@@ -131,6 +131,7 @@ describe("user journeys in the console", { skip }, () => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
     await openConsole(page, emulator, "#/contracts/T-1");
+    await page.getByText('eval "$(svc emulator env --workspace 1)"').waitFor();
     const people = page.getByRole("list", { name: "People" });
     const buttons = async () =>
       (await people.getByRole("button", { disabled: false }).allTextContents()).filter(

@@ -169,6 +169,7 @@ export const controlContractDetailHandlers = {
     const participants = await listParticipants(view, row);
     return {
       ...toContractSummary(row),
+      workspace_id: row.workspace_id,
       entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
       counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
       reviews: await Promise.all(row.reviews.map((review) => toReviewRecord(view, review))),

@@ -236,6 +236,7 @@ export const showContract = defineOperation({
     200: json(
       z.strictObject({
         ...MovedContract.shape,
+        workspace_id: z.int(),
         entity: z.strictObject({ reference_id: z.string(), name: z.string() }).nullable(),
         counterparties: z.array(
           z.strictObject({

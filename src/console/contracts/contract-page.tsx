@@ -6,6 +6,7 @@ import { toStatusLabel } from "../deliveries/explain.ts";
 import { getTone, isolateText, pluralize, toWords } from "../format.ts";
 import { Action, Command, Copy } from "../parts/action.tsx";
 import { Empty, Facts, Head, Icon, Missing, Name, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
+import { useWorkspaceNames } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildHref, navigate, replaceTrace } from "../state/route.ts";
 import { canMove, findPossibleMoves, LifecyclePicture } from "./lifecycle-picture.tsx";
@@ -18,6 +19,7 @@ export function ContractPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["contracts"], () =>
     callOperation("emulator-contracts.show", { params: { id } }),
   );
+  const nameWorkspace = useWorkspaceNames();
   const contract = value.value;
   if (problem.value?.status === 404 && contract) return <DeletedContract id={contract.composite_id} />;
   if (problem.value) return <Missing title={`Contract ${id}`} problem={problem.value} all="contracts" />;
@@ -42,6 +44,7 @@ export function ContractPage({ id }: { readonly id: string }) {
       <h2>Details</h2>
       <Facts
         rows={[
+          ["Workspace", <Name key="workspace">{nameWorkspace(contract.workspace_id)}</Name>],
           ["Entity", contract.entity ? `${isolateText(contract.entity.name)} (${contract.entity.reference_id})` : "–"],
           ["Counterparties", contract.counterparties.map(({ name }) => isolateText(name)).join(", ") || "–"],
           contract.reviews.length > 0 && ["Reviews", <Reviews key="reviews" contract={contract} />],
@@ -79,6 +82,12 @@ function NextActions({ contract }: { readonly contract: Contract }) {
   return (
     <>
       <h2>Next actions</h2>
+      {triggers.some((trigger) => moveActions[trigger].by === "command") && (
+        <>
+          <p class="muted">The commands need the API key of the contract's workspace:</p>
+          <Command text={`eval "$(svc emulator env --workspace ${contract.workspace_id})"`} />
+        </>
+      )}
       <ul class="moves-list">
         {triggers.map((trigger) => {
           const moves = possible.filter((move) => move.trigger === trigger);

@@ -86,6 +86,7 @@ describe("emulator-contracts.show", () => {
         composite_id: "T-1",
         contract_status: "DRAFT",
         contract_name: "NDA with Acme",
+        workspace_id: 1,
         entity: { reference_id: "NW-DE", name: "Northwind GmbH" },
         counterparties: [
           {
