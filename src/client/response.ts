@@ -69,9 +69,9 @@ export async function readResponse(
       `${request.method} ${operation.path}`,
     );
   }
-  // A server that shuts down sends the usual response without a body.
-  const isServerEnding = status >= 400 && headers["content-length"] === "0";
-  const declaredBody = isServerEnding || isMoved(request, response) ? undefined : findDeclaredBody(operation, status);
+  // A server that shuts down sends the usual response without a body, and a proxy without a server sends a page.
+  const isServerGone = status >= 400 && (headers["content-length"] === "0" || isPage(response));
+  const declaredBody = isServerGone || isMoved(request, response) ? undefined : findDeclaredBody(operation, status);
   if (declaredBody === undefined) {
     // Sign-ins and proxies respond with a page.
     if (status < 400 && isPage(response) && headers.location === undefined)

@@ -246,13 +246,13 @@ function getServiceHint(error: ServiceError): string | undefined {
       : "Redirects are not followed. If the service has moved, change the base URL.";
   }
   if (status === 413) return "The request is larger than the service, or a proxy in front of it, accepts.";
+  if (status === 429) return "Too many requests. Try again later, or use --retries and --max-wait.";
   if (status < 500 && isOfOtherServer(error)) return `The response is not JSON. ${otherServerHint}`;
   if (status === 403) return "The credentials are valid, but have no permission for this request.";
   // An emulator whose state was replaced during the request sends Retry-After.
   if (headers["x-svc-unchanged"] !== undefined && headers["retry-after"] === undefined)
     return "The emulator cannot store its state, and changed nothing. Free space on its disk, or fix the permissions of its files. Its log has the reason.";
   if (status >= 500) return "The service has a problem. Try again later. To print each attempt, use --verbose.";
-  if (status === 429) return "Too many requests. Try again later, or use --retries and --max-wait.";
   return undefined;
 }
 

@@ -56,6 +56,21 @@ describe("svc with a failing service", () => {
     });
   }
 
+  it("exits with 75 if a proxy responds with a page because its server is down, or limits the rate", async (t) => {
+    const proxy = await startReceiver(t);
+    for (const [status, reason, hint] of [
+      [503, "The service failed", "The service has a problem. Try again later. To print each attempt, use --verbose."],
+      [429, "The service rejected the request", "Too many requests. Try again later, or use --retries and --max-wait."],
+    ] as const) {
+      proxy.respond((_, response) => response.writeHead(status, { "content-type": "text/html" }).end("<html>"));
+      for (const line of ["emulator status", "webhooks why", "router health"]) {
+        const env = { SVC_EMULATOR_URL: proxy.url, SVC_EMULATOR_TOKEN: "t", SVC_BASE_URL: proxy.url };
+        const { exit, stderr } = await runCli(`${line} --retries 0`, { wall: instantly, env });
+        assert.deepEqual([exit, stderr], [75, `error: ${reason} (HTTP ${status})\n  ${hint}\n`]);
+      }
+    }
+  });
+
   it("exits with 75 after --timeout if the service hangs", async (t) => {
     const service = await startReceiver(t);
     service.respond(() => {});
