@@ -1,7 +1,9 @@
 import { lookupTable } from "../../base/object.ts";
 import { ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration, CommandSpec } from "../../derive/command-spec.ts";
+import type { Context } from "../command.ts";
 import { loadDeclarations } from "../command-tree/tree.ts";
+import { findRealService } from "../connection/target.ts";
 import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
 import { PartialFailureError } from "../process/failure.ts";
 import { isOfOtherServer } from "../process/service-message.ts";
@@ -9,12 +11,20 @@ import { isOfOtherServer } from "../process/service-message.ts";
 const hiddenHint = "The object may not exist, may belong to another workspace, or may be hidden from this user.";
 
 /** Adds the command that lists existing objects to an error about a missing one. Returns other errors unchanged. */
-export async function suggestExistingNames(error: unknown, declaration: DeclaredCommand, input: CommandInput) {
+export async function suggestExistingNames(
+  error: unknown,
+  declaration: DeclaredCommand,
+  input: CommandInput,
+  context: Context,
+) {
   if (!(error instanceof ServiceError) || error.problem.hint !== undefined || isOfOtherServer(error)) return error;
   const spec = "operation" in declaration ? declaration : declaration.spec;
   const isHidden = error.status === 403 && spec?.hidesMissing === true;
   if (error.status !== 404 && !isHidden) return error;
-  const next = await listFor(declaration.words, spec);
+  const list = await listFor(declaration.words, spec);
+  // A real service has no list of webhooks.
+  const isUnavailable = list?.join(" ") === "webhooks list" && (await findRealService(undefined, context));
+  const next = isUnavailable ? undefined : list;
   const hint = isHidden ? hiddenHint : findCompositeId(spec, input);
   return next || hint ? new PartialFailureError(error, [], { next, hint }) : error;
 }

@@ -160,7 +160,8 @@ async function runWithPrompts(declaration: DeclaredCommand, input: CommandInput,
       return await command.run(completeInput, context, declaration.spec);
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
-        const explained = addNextCommand(await suggestExistingNames(error, declaration, completeInput), completeInput);
+        const named = await suggestExistingNames(error, declaration, completeInput, context);
+        const explained = addNextCommand(named, completeInput);
         const hint = findStaleVariablesHint(explained, context);
         throw hint === undefined ? explained : new PartialFailureError(explained, [], { hint });
       }

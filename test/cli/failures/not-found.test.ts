@@ -21,6 +21,13 @@ it("svc suggests the list command for a missing object", async (t) => {
   }
 });
 
+it("svc suggests no list of webhooks for a real service, which has none", async (t) => {
+  const { svc } = await startCliEmulator(t);
+  const env = { SVC_EMULATOR_URL: "", SVC_EMULATOR_TOKEN: "" };
+  const { exit, stderr } = await svc("webhooks delete 9 --yes", { env });
+  assert.deepEqual([exit, stderr], [5, "error: Webhook 9 not found (HTTP 404)\n"]);
+});
+
 it("svc suggests a command for a rejected contract status and for an ID in a body", async (t) => {
   const { svc, json } = await startCliEmulator(t);
   await json("contracts create --data -", { stdin: ndaContractJson });
