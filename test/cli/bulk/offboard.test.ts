@@ -27,6 +27,13 @@ const wholeBody = {
 };
 
 describe("svc router offboard with a file", () => {
+  it("asks for the number of rows that it would send, without those that it skips", async (t) => {
+    const { svc, service } = await createBulkFixture(t, ["client a", "client b", "bogus c"]);
+    const { exit, stderr } = await svc("router offboard eu-1 --from rows.txt --skip-invalid");
+    assert.deepEqual([exit, service.calls], [2, []]);
+    assert.match(stderr, /The command would do this: Delete 2 identifiers of a workspace from eu-1\./);
+  });
+
   it("removes all identifiers of a file with one request", async (t) => {
     const { svc, service } = await createBulkFixture(t, everyKind);
     const { exit, stdout } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");

@@ -88,7 +88,7 @@ async function confirmAndPerform(request: JobRequest, source: InputSource, conte
   const plan = await createPlan(request, source.path, survey, context);
   if (apply) requireUnchangedPlan(apply.plan, { target: plan.target, ...survey });
   else {
-    await request.confirmRows?.(survey?.rows);
+    await request.confirmRows?.(survey && survey.rows - survey.invalid);
     if (survey && !request.mayMove) await confirmMoves(work, scope.cluster_id!, listValues(request, source), context);
   }
   const jobs = await findWritableJobsFolder(context);
