@@ -139,6 +139,20 @@ describe("console view", { skip }, () => {
     assert.deepEqual(await page.evaluate(cutLabels), []);
   });
 
+  it("does not count a delivery as undelivered before its first attempt", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    const webhook = { title: "Late", url: "http://127.0.0.1:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    await emulator.control("POST", "faults", { body: { direction: "outgoing", effect: "delay" } });
+    await createDraftContract(emulator.api);
+    await openConsole(page, emulator, "#/deliveries");
+    await page.getByRole("link", { name: "Scheduled 1", exact: true }).waitFor();
+    await page.getByRole("link", { name: "Deliveries", exact: true }).waitFor();
+    await page.getByRole("link", { name: "Undelivered 0", exact: true }).click();
+    await page.getByRole("heading", { name: "No undelivered deliveries" }).waitFor();
+  });
+
   it("shows the date of a failure before today", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

@@ -11,6 +11,7 @@ import {
   findWebhook,
   hasOlderDeliveries,
   isLost,
+  isOverdue,
   isToBeSkipped,
   maxHeldDeliveries,
   newestDeliveries,
@@ -21,7 +22,7 @@ import { describeResponse, toStatusLabel } from "./explain.ts";
 
 const filters: readonly Filter<Delivery>[] = [
   { name: "All", includes: () => true, emptyText: "No deliveries" },
-  { name: "Undelivered", includes: ({ outcome }) => outcome !== "delivered", emptyText: "All deliveries arrived" },
+  { name: "Undelivered", includes: isOverdue, emptyText: "No undelivered deliveries" },
   {
     name: "Scheduled",
     includes: (row) => row.next_attempt_at !== null && !isToBeSkipped(row),

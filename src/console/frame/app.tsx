@@ -18,7 +18,7 @@ import { Routing } from "../routing/routing.tsx";
 import { Snapshots } from "../snapshots/snapshots.tsx";
 import { type ActionOutcome, lastAction, type PerformedAction } from "../state/act.ts";
 import { readiness } from "../state/clock.ts";
-import { attentionCount, formatDeliveryCount, newestDeliveries } from "../state/deliveries.ts";
+import { attentionCount, formatDeliveryCount, isOverdue, newestDeliveries } from "../state/deliveries.ts";
 import { buildHref, route } from "../state/route.ts";
 import { Timeline } from "../timeline/timeline.tsx";
 import { TraceDrawer } from "../trace/trace-drawer.tsx";
@@ -80,9 +80,7 @@ function Role() {
 /** Lists all views, with the number of items that need attention. */
 function Navigation() {
   const current = findView(route.value.view);
-  const failed = newestDeliveries.value.filter(
-    ({ outcome }) => outcome !== "delivered" && outcome !== "waiting",
-  ).length;
+  const failed = newestDeliveries.value.filter(isOverdue).length;
   const hooks = attentionCount.value;
   const counts = new Map([
     [

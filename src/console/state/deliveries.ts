@@ -46,6 +46,9 @@ export const isToBeSkipped = (delivery: Delivery): boolean => willBeSkipped(with
 /** Reports whether a delivery did not arrive and will not be retried. */
 export const isLost = (delivery: Delivery): boolean => isUndelivered(withCurrentStatus(delivery));
 
+/** Reports whether a delivery has not arrived although it was due. */
+export const isOverdue = ({ outcome }: Delivery): boolean => outcome !== "delivered" && outcome !== "waiting";
+
 const page = 500;
 /** Maximum number of deliveries on a page. The list shows a note if there are more. */
 export const maxHeldDeliveries = 10_000;

@@ -15,6 +15,7 @@ import {
   hasOlderDeliveries,
   healthByWebhook,
   healthOfDeleted,
+  isOverdue,
   needsAttention,
   newestDeliveries,
   plannedDeliveries,
@@ -97,7 +98,7 @@ function AllClear({ only }: { readonly only: string | undefined }) {
 
 function Card({ webhook, health }: { readonly webhook: Webhook; readonly health: WebhookHealth }) {
   const { id, title, url, status, workspace, forbidden } = webhook;
-  const missing = findDeliveriesTo(id).filter(({ outcome }) => outcome !== "delivered" && outcome !== "waiting");
+  const missing = findDeliveriesTo(id).filter(isOverdue);
   const tried = missing.find(({ attempts }) => attempts.length > 0 && !hasSucceeded(attempts.at(-1)!));
   const first = health.failed?.delivery ?? tried ?? missing[0];
   const isDisabled = status !== "ACTIVE";
