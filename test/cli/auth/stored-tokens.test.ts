@@ -277,6 +277,15 @@ describe("stored sign-ins", () => {
     assert.deepEqual(await folder.accounts(), {});
   });
 
+  it("signs out although the profile in use does not exist", async (t) => {
+    const cwd = await createTestFolder(t);
+    const folder = openSignInStore(cwd);
+    await folder.keep("https://a.example", {});
+    const result = await runCli("auth logout --all", { env: { SVC_CONFIG_DIR: cwd, SVC_PROFILE: "gone" } });
+    assert.deepEqual(result, { exit: 0, stdout: "", stderr: "Signed out of https://a.example\n" });
+    assert.deepEqual(await folder.accounts(), {});
+  });
+
   it("rejects a damaged file without printing its content", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "tokens.json"), '{"accounts":{"x":"very-secret');

@@ -232,7 +232,8 @@ const authLogout = defineCommand({
     if (signedOut.length === 0) await output.note("Not signed in");
     for (const { address } of signedOut) await output.note(`Signed out of ${address}`);
     if (output.format !== "table") await output.show(signedOut, { fields: ["address", "revoked"] });
-    const { token } = await resolveServiceSettings(context);
+    // The sign-out has taken effect, also if the profile in use does not exist.
+    const { token } = await resolveServiceSettings(context).catch(() => ({ token: undefined }));
     if (token) await output.warn(`${describeToken(token)} is still set and overrides every sign-in.`);
   },
 });
