@@ -17,9 +17,8 @@ export type ContentCheck = (content: Readonly<Record<string, unknown>>) => strin
 export async function readPrivateFile<T>(path: string, check: ContentCheck): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-    throw new CommandFailedError("usage", "config_unreadable", `Failed to read ${path}: ${error.code}`, {
-      cause: error,
-    });
+    const reason = isFsError(error) ? formatFsError(error) : error.code;
+    throw new CommandFailedError("usage", "config_unreadable", `Failed to read ${path}: ${reason}.`, { cause: error });
   });
   if (text === undefined) return undefined;
   // The parser's message quotes the content, which contains secrets.
