@@ -17,6 +17,8 @@ export class OperationTable {
   readonly all: readonly BoundOperation[];
   readonly #routes: Routes;
   readonly #catchAll: BoundOperation | undefined;
+  /** Methods that every path accepts, or all declared methods if there is no catch-all. */
+  readonly methods: readonly string[];
   readonly #lenientSlashes: boolean;
   readonly #isControl: boolean;
 
@@ -31,6 +33,7 @@ export class OperationTable {
     this.all = all;
     this.#routes = getRoutes(all.map(({ operation }) => operation));
     this.#catchAll = all.find(({ operation }) => isCatchAll(operation));
+    this.methods = listMethods(...(this.#catchAll ? [this.#catchAll] : all));
     this.#lenientSlashes = lenientSlashes;
     this.#isControl = isControl;
   }
@@ -41,7 +44,7 @@ export class OperationTable {
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
     const route = this.#routes.find(method, path);
     if (route) return this.#selectMatch(route, headers.accept);
-    if (isPath && this.#catchAll && listMethods(this.#catchAll).includes(method)) {
+    if (isPath && this.#catchAll && this.methods.includes(method)) {
       return { bound: this.#catchAll, params: { full_path: path.slice(1) } };
     }
     return this.#lenientSlashes ? this.matchOtherSlash(method, path) : undefined;
@@ -71,11 +74,6 @@ export class OperationTable {
   /** Service whose dialect formats the responses to unmatched requests. */
   get service(): Service | undefined {
     return this.all[0]?.operation.service;
-  }
-
-  /** Methods that every path accepts, or all declared methods if there is no catch-all. */
-  get methods(): readonly string[] {
-    return this.#catchAll ? listMethods(this.#catchAll) : listMethods(...this.all);
   }
 
   get hasCatchAll(): boolean {
