@@ -1,4 +1,4 @@
-import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { CallError, callOperation, connection } from "../api/call.ts";
 import {
@@ -139,6 +139,6 @@ export function readAll(): void {
 
 /** Webhooks change with each attempt, and with requests that create or delete them, without an event. */
 export const followWebhooks = (): void => {
-  for (const topic of ["deliveries", "requests"] as const)
-    getVersion(topic).subscribe(() => ignoreErrors(readWebhooks()));
+  const version = computed(() => getVersion("deliveries").value + getVersion("requests").value);
+  version.subscribe(() => ignoreErrors(readWebhooks()));
 };

@@ -1,4 +1,4 @@
-import { computed, type Signal, signal } from "@preact/signals";
+import { batch, computed, type Signal, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
 import { decodeUrlPart } from "../../base/urls.ts";
 
@@ -92,7 +92,9 @@ export function markChanged(...which: readonly Topic[]): void {
   isPlanned = true;
   void systemWallClock.sleep(gatherMs).then(() => {
     isPlanned = false;
-    for (const topic of changed) getVersion(topic).value += 1;
+    batch(() => {
+      for (const topic of changed) getVersion(topic).value += 1;
+    });
     changed.clear();
   });
 }
