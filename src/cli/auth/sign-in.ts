@@ -67,7 +67,10 @@ export async function finishSignIn(context: Context, shouldWait: boolean) {
   if (!shouldWait && remainingMs > 0) throw createTooEarlyError(remainingMs / 1_000);
   const removePending = () => rm(path, { force: true });
   const storePoll = (poll: PollState) =>
-    changePrivateFile<PendingSignIn>(context, path, checkPendingSignIn, () => ({ ...pending, ...poll }));
+    changePrivateFile<PendingSignIn>(context, path, checkPendingSignIn, (current = pending) =>
+      // Another command can have started a sign-in.
+      current.device_code === pending.device_code ? { ...current, ...poll } : current,
+    );
   const result = await finishLogin(pending, context, shouldWait, storePoll).catch(async (error: unknown) => {
     // The pending sign-in is over. After any other rejection, another attempt can succeed.
     if (error instanceof CommandFailedError && finalErrors.includes(error.code)) await removePending();

@@ -4,7 +4,7 @@ import { listFaults } from "../../api/emulator/faults.ts";
 import { listControlWebhooks } from "../../api/emulator/webhooks.ts";
 import { redactText } from "../../api/secrets.ts";
 import { isUsedUp } from "../../api/webhook-health/causes.ts";
-import { describeToken, hasExpired, readAccounts } from "../auth/accounts.ts";
+import { describeToken, getSignInCommand, hasExpired, readAccounts } from "../auth/accounts.ts";
 import { resolveServerAddress } from "../auth/oauth-call.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { isSameEmulator, probeListener } from "../connection/emulator/emulator-access.ts";
@@ -16,6 +16,7 @@ import {
   resolveServiceSettings,
   type SettingValue,
 } from "../connection/resolve-settings.ts";
+import { formatNextCommand } from "../parse/argv.ts";
 import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
 import { explainError } from "../process/exit.ts";
 import { withSpinner } from "../prompt/terminal.ts";
@@ -121,7 +122,9 @@ async function checkSignIns(context: Context): Promise<CheckResult> {
     if (expiredAccounts.length === 0)
       return createPassedCheck("sign-in", relevant.map(([address]) => address).join(", "));
     const names = expiredAccounts.map(([address]) => address).join(", ");
-    return createCheckWarning("sign-in", `Expired at ${names}`, "svc auth device-login");
+    const [address, account] = expiredAccounts[0]!;
+    const signInCommand = await getSignInCommand(address, context, account.client_id);
+    return createCheckWarning("sign-in", `Expired at ${names}`, formatNextCommand(signInCommand, context));
   } catch (error) {
     return createFailedCheck("sign-in", explainError(error).message, "usage");
   }

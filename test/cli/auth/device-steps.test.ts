@@ -19,6 +19,21 @@ async function startDeviceEmulator(t: TestContext) {
   return { ...emulator, svc, decide, wall };
 }
 
+/** Starts a server that returns a code, and then these responses to polls. */
+async function startCodeServer(t: TestContext, ...polls: readonly object[]) {
+  const server = await startReceiver(t);
+  const code = { device_code: "d", user_code: "u", verification_uri: "https://id.example.com/", expires_in: 600 };
+  const responses = [code, ...polls];
+  server.respond((_, response) => {
+    const body = responses.shift()!;
+    response.writeHead("error" in body ? 400 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  const wall = createMovedWallClock();
+  const env = { SVC_CONFIG_DIR: await createTestFolder(t), SVC_ROUTER_URL: server.url };
+  const svc = (argv: string, more = {}) => runCli(argv.split(" "), { wall, env: { ...env, ...more } });
+  return { svc, wall, url: server.url };
+}
+
 describe("stepwise svc auth device-login", () => {
   it("exits with 8 until approval, then stores the tokens and removes the pending sign-in", async (t) => {
     const { svc, decide, cwd, wall } = await startDeviceEmulator(t);
@@ -75,25 +90,29 @@ describe("stepwise svc auth device-login", () => {
   });
 
   it("waits for the interval that the server requested in an earlier step", async (t) => {
-    const server = await startReceiver(t);
-    const challenge = {
-      device_code: "d",
-      user_code: "u",
-      verification_uri: "https://id.example.com/",
-      expires_in: 600,
-    };
     const tokens = { access_token: "at", token_type: "Bearer" };
-    const responses = [challenge, { error: "slow_down" }, { error: "authorization_pending" }, tokens];
-    server.respond((_, response) => {
-      const body = responses.shift()!;
-      response.writeHead("error" in body ? 400 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
-    });
-    const wall = createMovedWallClock();
-    const env = { SVC_CONFIG_DIR: await createTestFolder(t), SVC_ROUTER_URL: server.url };
-    const svc = (argv: string) => runCli(argv.split(" "), { wall, env });
+    const polls = [{ error: "slow_down" }, { error: "authorization_pending" }, tokens];
+    const { svc, wall } = await startCodeServer(t, ...polls);
     assert.equal((await svc(begin)).exit, 8);
     assert.match((await svc("auth device-login --finish --no-wait")).stderr, /Check again in 10 s\./);
     assert.deepEqual([(await svc("auth device-login --finish")).exit, wall.slept], [0, [10, 10]]);
+  });
+
+  it("prints how to sign in again at the server of the code", async (t) => {
+    for (const [error, message] of [
+      ["access_denied", "The sign-in was denied."],
+      ["expired_token", "The code expired before it was approved."],
+    ]) {
+      const { svc, url } = await startCodeServer(t, { error });
+      await svc(begin);
+      const { exit, stderr } = await svc("auth device-login --finish --no-wait", {
+        SVC_ROUTER_URL: "https://b.example",
+      });
+      assert.deepEqual(
+        [exit, stderr],
+        [4, `error: ${message}\n  try: svc auth device-login --issuer ${url} --client-id demo-cli\n`],
+      );
+    }
   });
 
   it("rejects options of the code's request in the second step", async (t) => {

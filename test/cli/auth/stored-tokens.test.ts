@@ -250,6 +250,8 @@ describe("stored sign-ins", () => {
     assert.equal(stderr, `error: ${message}\n  try: ${next}\n`);
     const status = await run("auth status --issuer https://a.example");
     assert.equal(status.stderr, `The sign-in at https://a.example has expired. Next: ${next}\n`);
+    const doctor = await runCli("doctor --json=hint", { env: { SVC_CONFIG_DIR: cwd } });
+    assert.ok((JSON.parse(doctor.stdout) as object[]).some(({ hint }: { hint?: string }) => hint === next));
     assert.match((await run("auth token")).stderr, /\(https:\/\/b\.example\)\.\n {2}try: svc auth device-login\n$/);
   });
 
