@@ -55,10 +55,15 @@ export function createOutput(host: Host, globals: GlobalOptions) {
       return;
     }
     if (value === undefined) return;
-    if (rows) return showRows(rows, view, fields ?? view.columns?.map(getColumnName) ?? listColumns(rows));
+    const columns = view.columns?.map(getColumnName) ?? [];
+    if (rows) {
+      const isEmpty = rows.length === 0 && columns.length > 0;
+      const hasColumns = isEmpty || rows.some((row) => columns.some((name) => findField(row, name) !== undefined));
+      return showRows(rows, view, fields ?? (hasColumns ? columns : listColumns(rows)));
+    }
     if (!isObject(value)) return printer.printLines("stdout", [formatCell(value)]);
-    const columns = view.columns?.map(getColumnName).filter((name) => Object.hasOwn(value, name)) ?? [];
-    const names = fields ?? (columns.length > 0 ? columns : Object.keys(value));
+    const present = columns.filter((name) => Object.hasOwn(value, name));
+    const names = fields ?? (present.length > 0 ? present : Object.keys(value));
     if (format === "table") {
       const entries = names.map((name) => [name, formatCell(findField(value, name))] as const);
       if (isTable) return printer.printLines("stdout", formatRecord(entries));

@@ -119,9 +119,16 @@ describe("svc with a failing service", () => {
 
   it("prints a response without the declared fields", async (t) => {
     const service = await startReceiver(t);
-    service.respond((_, response) => response.end('{"templates":[{"id":7}]}'));
-    const run = await runCli(["contracts", "templates", "list", "--base-url", service.url], { env: key });
-    assert.deepEqual([run.exit, run.stdout], [0, 'templates\t[{"id":7}]\n']);
+    service.respond(({ url }, response) =>
+      response.end(url.includes("templates") ? '{"templates":[{"id":7}]}' : '{"results":[{"uid":7}]}'),
+    );
+    for (const [argv, printed] of [
+      ["contracts templates list", 'templates\t[{"id":7}]\n'],
+      ["contracts users list", "7\n"],
+    ] as const) {
+      const run = await runCli(`${argv} --base-url ${service.url}`, { env: key });
+      assert.deepEqual([run.exit, run.stdout], [0, printed]);
+    }
   });
 
   it("exits with 130 on Ctrl-C without a stack", async (t) => {
