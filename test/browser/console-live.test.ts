@@ -157,6 +157,34 @@ describe("live updates of the console", { skip }, () => {
     for (const each of [page, other]) await each.getByText("You are not signed in.").waitFor();
   });
 
+  it("keeps the session of another tab if an older one is rejected late", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    await page.goto(await createConsoleAddress(emulator));
+    let reject = () => {};
+    const held = new Promise<void>((resolve) => {
+      void page.route(
+        /_emulator\/contracts\?/,
+        (route) => {
+          reject = () => void route.fulfill({ status: 401, json: { error: { message: "The session has ended." } } });
+          resolve();
+        },
+        { times: 1 },
+      );
+    });
+    await page.getByRole("link", { name: "Contracts", exact: true }).click();
+    await held;
+    const other = await page.context().newPage();
+    await other.goto(await createConsoleAddress(emulator));
+    await other.getByRole("link", { name: "Contracts", exact: true }).click();
+    await other.getByRole("heading", { name: "No contracts yet" }).waitFor();
+    reject();
+    // The view that was rejected reads its list again, with the newer session.
+    await page.getByRole("heading", { name: "No contracts yet" }).waitFor();
+    await other.reload();
+    await other.getByRole("heading", { name: "No contracts yet" }).waitFor();
+  });
+
   it("claims that the emulator does not respond only after a reconnect failed or hung", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

@@ -57,8 +57,12 @@ export const canReadSecrets = computed(() => role.value !== "read");
 export const getSessionHeaders = (): Record<string, string> =>
   session.value === undefined ? {} : { authorization: `Bearer ${session.value}` };
 
-/** Forgets a session that the emulator does not recognize, because another emulator now runs at this address. */
-export function forgetSession(): void {
+/**
+ * Forgets a session that the emulator does not recognize, because another emulator now runs at this address. Does
+ * nothing if a tab has signed in since the request with this token.
+ */
+export function forgetSession(sentToken: string | undefined): void {
+  if (session.value !== sentToken) return;
   localStorage.removeItem(storageKey);
   localStorage.removeItem(roleStorageKey);
   session.value = undefined;
@@ -129,6 +133,7 @@ export async function callOperation<Id extends OperationId>(
   // The page is served next to the control plane, also behind a proxy with a path prefix.
   const url = path.replace("/_emulator/", "../");
   const target = fillTemplate(url, toFields(params) as Record<string, string | number>) + formatQuery(query);
+  const sentToken = session.value;
   const response = await fetch(target, {
     method,
     headers: {
@@ -143,7 +148,7 @@ export async function callOperation<Id extends OperationId>(
     throw CallError.createUnreachable();
   });
   const answer = tryParseJson(await response.text());
-  if (response.status === 401) forgetSession();
+  if (response.status === 401) forgetSession(sentToken);
   if (!response.ok) throw CallError.fromResponse(response.status, answer);
   return answer as OperationResult<Id>;
 }

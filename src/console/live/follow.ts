@@ -181,11 +181,12 @@ export async function* streamEvents(
 ): AsyncGenerator<readonly EmulatorEvent[]> {
   const path = getOutline("events.watch").path.replace("/_emulator/", "../");
   const query = after === undefined ? "" : `?${new URLSearchParams({ after })}`;
+  const sentToken = session.value;
   const response = await fetch(path + query, {
     headers: { accept: "text/event-stream", ...getSessionHeaders() },
     signal,
   });
-  if (response.status === 401) forgetSession();
+  if (response.status === 401) forgetSession(sentToken);
   if (!response.ok || !response.body) throw CallError.fromResponse(response.status, undefined);
   // The empty batch reports that the stream is open. If no event was missed, the next chunk may be a heartbeat many
   // seconds later.
