@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { startCommand } from "../support/cli/running-command.ts";
 import { startTestEmulator } from "../support/emulator.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 const create = [
@@ -33,8 +33,7 @@ async function createDevFolder(t: TestContext) {
 /** An app that can be stopped and restarted on the same port. */
 async function startApp(t: TestContext) {
   let server = createServer();
-  // The port is outside of the ephemeral range, so no other test gets it while the app is down.
-  const port = randomInt(20_000, 30_000);
+  const port = await findFreePort();
   const start = async () => {
     server = createServer((request, response) => void request.resume().on("end", () => response.end("ok")));
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));

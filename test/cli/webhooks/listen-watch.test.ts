@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
@@ -9,6 +8,7 @@ import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { type RunningCommand, startCommand } from "../../support/cli/running-command.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
+import { findFreePort } from "../../support/free-port.ts";
 
 /** A wall clock that shortens the polling interval to a few milliseconds. */
 class FastWall implements WallClock {
@@ -40,14 +40,13 @@ class FastWall implements WallClock {
 /** An app that listens only while it runs, always at the same address. */
 async function createApp(t: TestContext) {
   let running: Server | undefined;
-  let port = 0;
+  const port = await findFreePort();
   const start = async (status: number) => {
     const server = createServer((request, response) => {
       request.resume();
       response.writeHead(status).end();
     });
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-    ({ port } = server.address() as AddressInfo);
     running = server;
   };
   const stop = async () => {
@@ -55,8 +54,6 @@ async function createApp(t: TestContext) {
     await new Promise((resolve) => running?.close(resolve) ?? resolve(undefined));
     running = undefined;
   };
-  await start(200);
-  await stop();
   t.after(stop);
   return { start, stop, url: `http://127.0.0.1:${port}` };
 }
