@@ -44,11 +44,10 @@ export function createDevSession(
   const state: KeyActionState = {};
   let clock: ObservedClock | undefined;
   let webhooks: SessionWebhooks = [];
-  let hasEnded = false;
   let acting: Promise<void> = Promise.resolve();
-  context.onEnd(async () => {
-    hasEnded = true;
-  });
+  const sessionEnd = new AbortController();
+  const endSignal = AbortSignal.any([signal, sessionEnd.signal]);
+  context.onEnd(async () => sessionEnd.abort());
 
   const isAppDown = (): boolean => state.closedAddress !== undefined;
 
@@ -71,13 +70,13 @@ export function createDevSession(
   }
 
   async function subscribeAgain(receiver: WebhookReceiver): Promise<void> {
-    while (!hasEnded && !signal.aborted) {
+    while (!endSignal.aborted) {
       try {
         await subscribeReceiver(receiver);
         await screen.showNotice(`Webhook ${state.webhookId} is subscribed.`);
         return await showEvent({ type: "subscribed", webhook_id: state.webhookId });
       } catch {
-        await host.wall.sleep(defaultResubscribeMs, signal);
+        await host.wall.sleep(defaultResubscribeMs, endSignal);
       }
     }
   }
@@ -98,9 +97,9 @@ export function createDevSession(
   }
 
   async function waitForApp(address: string): Promise<void> {
-    do await host.wall.sleep(defaultProbeIntervalMs, signal);
-    while (!hasEnded && !signal.aborted && (await isRefused(address)));
-    if (hasEnded || signal.aborted) return;
+    do await host.wall.sleep(defaultProbeIntervalMs, endSignal);
+    while (!endSignal.aborted && (await isRefused(address)));
+    if (endSignal.aborted) return;
     state.closedAddress = undefined;
     reportApp("app_up", `${address} accepts connections again.`);
   }
@@ -114,18 +113,15 @@ export function createDevSession(
   /** Resolves when the user quits. Without a keyboard, resolves when the run ends. */
   async function run(): Promise<void> {
     await checkApp();
-    const runEnd = new AbortController();
-    const endSignal = AbortSignal.any([signal, runEnd.signal]);
     const sessionContext = { ...context, signal: endSignal };
     const following = followEmulator(sessionContext, onEvent);
-    const statusLoop = isInteractive ? runStatusLoop(endSignal) : undefined;
+    const statusLoop = isInteractive ? runStatusLoop() : undefined;
     try {
       await refresh().catch(() => {});
       if (isInteractive) await readKeys(sessionContext, onKey);
       else await waitUntilAborted(signal);
     } finally {
-      hasEnded = true;
-      runEnd.abort();
+      sessionEnd.abort();
       await Promise.all([following, statusLoop]);
     }
   }
@@ -189,7 +185,7 @@ export function createDevSession(
   }
 
   async function refresh(): Promise<void> {
-    if (!isInteractive || hasEnded) return;
+    if (!isInteractive || endSignal.aborted) return;
     const client = await context.client("emulator", { connections: 1 });
     const once = { retries: 0 };
     webhooks = await client.call(listControlWebhooks, {}, once);
@@ -197,7 +193,7 @@ export function createDevSession(
     await drawStatus();
   }
 
-  async function runStatusLoop(endSignal: AbortSignal): Promise<void> {
+  async function runStatusLoop(): Promise<void> {
     while (!endSignal.aborted) {
       await host.wall.sleep(defaultStatusIntervalMs, endSignal);
       if (!endSignal.aborted && clock?.mode === "real") await drawStatus();
@@ -205,7 +201,7 @@ export function createDevSession(
   }
 
   async function drawStatus(): Promise<void> {
-    if (hasEnded) return;
+    if (endSignal.aborted) return;
     const now = host.wall.monotonicNow();
     await screen.setStatus(formatStatusParts(clock, webhooks, isAppDown(), now));
   }
