@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { StoreFailedError } from "./port.ts";
+import { describeFsError } from "../../src/files/disk.ts";
+import { FileWriteError, type StoreFailedError } from "./port.ts";
 
 export interface Blobs {
   /**
@@ -46,6 +47,10 @@ export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) 
     },
   };
 }
+
+/** Converts a disk error, which has a declared response. `what` names the content. */
+export const createWriteError = (what: string, cause: unknown): FileWriteError =>
+  new FileWriteError(`The ${what} cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, { cause });
 
 /** Stores content from outside. Only errors of the content stay unchanged. Others become the result of `toFailure`. */
 export async function storeContent<T>(

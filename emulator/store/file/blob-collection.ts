@@ -8,8 +8,8 @@ import { tryParseJson } from "../../../src/base/object.ts";
 import { commitTempFile, isTemporaryName, writeFileAtomic, writeTempFile } from "../../../src/files/atomic-write.ts";
 import { type Disk, ignoreMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
 import { isLockRemnant } from "../../../src/files/lock.ts";
-import { type Blobs, measureBlob, storeContent } from "../blobs.ts";
-import { createWriteError, getSnapshotFolder } from "./file-snapshot-store.ts";
+import { type Blobs, createWriteError, measureBlob, storeContent } from "../blobs.ts";
+import { getSnapshotFolder } from "./file-snapshot-store.ts";
 import { getHistoryFolder } from "./history-files.ts";
 import { parseJournalName } from "./journal.ts";
 

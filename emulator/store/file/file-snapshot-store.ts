@@ -1,10 +1,17 @@
 import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { parseTemporaryName, writeFileAtomic } from "../../../src/files/atomic-write.ts";
-import { type Disk, describeFsError, ignoreMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, ignoreMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
 import { readLines } from "../../../src/files/read-log.ts";
-import { compareByName, isSameName, isSnapshotName, type SnapshotStore, storeContent } from "../blobs.ts";
-import { FileWriteError } from "../port.ts";
+import {
+  compareByName,
+  createWriteError,
+  isSameName,
+  isSnapshotName,
+  type SnapshotStore,
+  storeContent,
+} from "../blobs.ts";
+import type { FileWriteError } from "../port.ts";
 
 /**
  * Returns the folder of a state's snapshots, which is next to the state. Each state has its own folder, because several
@@ -79,7 +86,3 @@ const listFiles = async (disk: Disk, folder: string): Promise<string[]> =>
   (await disk.listFiles(folder).catch(ignoreMissing)) ?? [];
 
 const toWriteError = (cause: unknown): FileWriteError => createWriteError("snapshot", cause);
-
-/** Converts a disk error, which has a declared response. */
-export const createWriteError = (what: string, cause: unknown): FileWriteError =>
-  new FileWriteError(`The ${what} cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, { cause });
