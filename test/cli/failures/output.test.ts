@@ -20,6 +20,7 @@ async function runWithBrokenOutput(
   code: string,
   broken: "stdout" | "stderr" = "stdout",
   env: Readonly<Record<string, string>> = { SVC_CONFIG_DIR: "/nonexistent" },
+  cwd = "/nonexistent",
 ) {
   let text = "";
   const good = new Writable({
@@ -31,11 +32,11 @@ async function runWithBrokenOutput(
   const bad = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
   const exit = await main(argv, {
     env,
-    cwd: "/nonexistent",
+    cwd,
     stdin: new PassThrough().end(),
     stdout: broken === "stdout" ? bad : good,
     stderr: broken === "stderr" ? bad : good,
-    wall: { now: () => 0, monotonicNow: () => 0, sleep: async () => {} },
+    wall: { now: () => Date.now(), monotonicNow: () => Date.now(), sleep: async () => {} },
     version: "0",
     pid: 1,
     program: [process.execPath],
@@ -62,6 +63,15 @@ describe("broken standard output", () => {
   it("is reported as JSON with --json", async () => {
     const { exit, text } = await runWithBrokenOutput(["config", "list", "--json"], "EIO");
     assert.deepEqual([exit, JSON.parse(text).error.code], [1, "output_lost"]);
+  });
+
+  it("causes exit 0 when closed, for any output", async (t) => {
+    const cwd = await createTestFolder(t);
+    const runWithoutReader = async (argv: string) =>
+      (await runWithBrokenOutput(argv.split(" "), "EPIPE", "stdout", {}, cwd)).exit;
+    assert.equal(await runWithoutReader("emulator status"), 0);
+    // The command ends without a signal, because the reader is gone.
+    assert.equal(await runWithoutReader("emulator start --ephemeral --port 0"), 0);
   });
 });
 
