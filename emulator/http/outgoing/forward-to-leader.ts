@@ -213,7 +213,7 @@ export function extractForwarded(request: IncomingMessage): ForwardedRequest | u
   const [, key, clientInfo] = forwardedHeaderPattern.exec(String(value)) ?? [];
   const details = tryParseJson(Buffer.from(clientInfo ?? "", "base64url").toString());
   if (key === undefined || !Array.isArray(details)) return undefined;
-  const [remoteAddress, proxyInfo, target] = details;
+  const [remoteAddress, proxyInfo, target] = details as [string, ForwardedInfo | null, (string | null)?];
   return { key, remoteAddress, proxyInfo: proxyInfo ?? undefined, target: target ?? undefined };
 }
 
