@@ -14,7 +14,7 @@ import { type Faults, StoredFaults } from "../faults/faults.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import { isSameName, type SnapshotStore, type StoredSnapshot } from "../store/blobs.ts";
 import { causes, parseCauseNumber, readLastRequestNumber } from "../store/causes.ts";
-import { addChecksum } from "../store/file/checksummed-document.ts";
+import { addChecksum } from "../store/journal/checksummed-document.ts";
 import { type Collection, type LoadedState, type Rows, StateFormatError, type Store } from "../store/port.ts";
 import { compareStates } from "./diff/compare.ts";
 import { describeDiff } from "./diff/describe-diff.ts";

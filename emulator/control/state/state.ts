@@ -8,7 +8,7 @@ import { appRows } from "../../domain/apps.ts";
 import { clusterRows } from "../../domain/clusters.ts";
 import { JsonPieces } from "../../http/reply.ts";
 import { parseCauseNumber } from "../../store/causes.ts";
-import { formatVersion } from "../../store/file/document.ts";
+import { formatVersion } from "../../store/journal/document.ts";
 import { type Collection, StateFormatError, type Store } from "../../store/port.ts";
 import { parseTraceRef } from "../../trace/gather.ts";
 import {

@@ -11,7 +11,7 @@ import { isLockRemnant } from "../../../src/files/lock.ts";
 import { type Blobs, createWriteError, measureBlob, storeContent } from "../blobs.ts";
 import { getSnapshotFolder } from "./file-snapshot-store.ts";
 import { getHistoryFolder } from "./history-files.ts";
-import { parseJournalName } from "./journal.ts";
+import { parseJournalName } from "./journal-file.ts";
 
 /*
  * Decides when uploaded bytes are removed. A row refers to them by their hash. So does an exported state, whose

@@ -10,14 +10,15 @@ import {
   withFile,
 } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
+import type { NewCheckpointHead } from "../journal/checkpoint.ts";
+import { markClosed } from "../journal/checksummed-document.ts";
+import { JournaledLog, type JournaledLogOptions } from "../journal/journaled-log.ts";
+import type { Segment } from "../journal/stored-history.ts";
 import type { State } from "../live/state.ts";
 import { FileWriteError, StoreChangedError, StoreFailedError } from "../port.ts";
-import { type NewCheckpointHead, writeCheckpoint } from "./checkpoint-file.ts";
-import { markClosed } from "./checksummed-document.ts";
+import { writeCheckpoint } from "./checkpoint-file.ts";
 import type { HistoryFiles } from "./history-files.ts";
-import { createJournal, getJournalPath } from "./journal.ts";
-import { JournaledLog, type JournaledLogOptions } from "./journaled-log.ts";
-import type { Segment } from "./stored-history.ts";
+import { createJournal, getJournalPath } from "./journal-file.ts";
 
 /** The files that hold the state, by their generations, and their sizes. */
 interface Generations {

@@ -10,15 +10,15 @@ import {
 } from "../../../src/files/disk.ts";
 import { startPosition } from "../../../src/files/log-line.ts";
 import { formatTornEnd } from "../../../src/files/read-log.ts";
+import { markClosed } from "../journal/checksummed-document.ts";
+import { identifyFile } from "../journal/document.ts";
+import { defaultStoreOptions, type StoreOptions } from "../journal/journaled-log.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
 import { writeCheckpoint } from "./checkpoint-file.ts";
-import { markClosed } from "./checksummed-document.ts";
-import { identifyFile } from "./document.ts";
 import { FileLog } from "./file-log.ts";
 import { HistoryFiles } from "./history-files.ts";
-import { createJournal } from "./journal.ts";
-import { defaultStoreOptions, type StoreOptions } from "./journaled-log.ts";
+import { createJournal } from "./journal-file.ts";
 import { NotAStateFileError, recover } from "./recovery.ts";
 
 export interface FileStoreOptions extends StoreOptions {

@@ -8,10 +8,10 @@ import {
   withFile,
 } from "../../../src/files/disk.ts";
 import { readLines, readLog } from "../../../src/files/read-log.ts";
+import { type CheckpointHead, findCheckpointHead, maxHeadBytes } from "../journal/checkpoint.ts";
+import type { Segment } from "../journal/stored-history.ts";
 import { StateFormatError } from "../port.ts";
-import { type CheckpointHead, findCheckpointHead, maxHeadBytes } from "./checkpoint-file.ts";
-import { getJournalPath, listJournalGenerations } from "./journal.ts";
-import type { Segment } from "./stored-history.ts";
+import { getJournalPath, listJournalGenerations } from "./journal-file.ts";
 
 export const getHistoryFolder = (statePath: string): string => `${statePath}.history`;
 

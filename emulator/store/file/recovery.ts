@@ -4,13 +4,14 @@ import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { readLines } from "../../../src/files/read-log.ts";
 import type { Repair } from "../../published.d.ts";
+import { type CheckpointHead, parseCheckpointHead } from "../journal/checkpoint.ts";
+import { readChecksummedInto } from "../journal/checksummed-document.ts";
+import { identifyFile } from "../journal/document.ts";
+import { DocumentReader } from "../journal/document-reader.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { type CheckpointHead, parseCheckpointHead, writeCheckpoint } from "./checkpoint-file.ts";
-import { readChecksummedInto } from "./checksummed-document.ts";
-import { identifyFile } from "./document.ts";
-import { DocumentReader } from "./document-reader.ts";
-import { getJournalPath, type JournalContent, listJournalGenerations, Replay } from "./journal.ts";
+import { writeCheckpoint } from "./checkpoint-file.ts";
+import { getJournalPath, type JournalContent, listJournalGenerations, Replay } from "./journal-file.ts";
 
 /**
  * The beginning of a state: its checkpoint. Position and end are undefined if the checkpoint is damaged before them.

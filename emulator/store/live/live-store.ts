@@ -2,8 +2,8 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import { DeadlineList } from "../../../src/base/timing.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { readChecksummed } from "../file/checksummed-document.ts";
-import { createDocument, parseState } from "../file/document.ts";
+import { readChecksummed } from "../journal/checksummed-document.ts";
+import { createDocument, parseState } from "../journal/document.ts";
 import {
   type AnyRows,
   type Cause,

@@ -1,8 +1,8 @@
 import { type LogPosition, startPosition } from "../../../src/files/log-line.ts";
 import { splitAtLineEnds } from "../../../src/files/read-log.ts";
-import { parseCheckpointHead } from "../file/checkpoint-file.ts";
-import { readChecksummedInto } from "../file/checksummed-document.ts";
-import { DocumentReader } from "../file/document-reader.ts";
+import { parseCheckpointHead } from "../journal/checkpoint.ts";
+import { readChecksummedInto } from "../journal/checksummed-document.ts";
+import { DocumentReader } from "../journal/document-reader.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";

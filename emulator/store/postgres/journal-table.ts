@@ -3,7 +3,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import type { DiskFile } from "../../../src/files/disk.ts";
 import { type LogPosition, type ParsedLine, parseLine } from "../../../src/files/log-line.ts";
-import { applyChecked } from "../file/journal.ts";
+import { applyChecked } from "../journal/journal-line.ts";
 import { parseChanges, type State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
 import { StateFormatError, StoreChangedError } from "../port.ts";

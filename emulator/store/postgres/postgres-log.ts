@@ -1,9 +1,9 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { type CheckpointHead, findCheckpointHead, formatCheckpoint, maxHeadBytes } from "../file/checkpoint-file.ts";
-import { formatCommitLine } from "../file/journal.ts";
-import { JournaledLog, type JournaledLogOptions } from "../file/journaled-log.ts";
-import type { Segment } from "../file/stored-history.ts";
+import { type CheckpointHead, findCheckpointHead, formatCheckpoint, maxHeadBytes } from "../journal/checkpoint.ts";
+import { formatCommitLine } from "../journal/journal-line.ts";
+import { JournaledLog, type JournaledLogOptions } from "../journal/journaled-log.ts";
+import type { Segment } from "../journal/stored-history.ts";
 import type { State } from "../live/state.ts";
 import { StoreChangedError, StoreFailedError } from "../port.ts";
 import type { Database } from "./database.ts";

@@ -84,7 +84,7 @@ async function migrate({ displayUrl, schema }: Database, tx: Tx): Promise<void> 
 
 /**
  * The migrations of the tables. Each one upgrades a version to the next and does not change after its release. The
- * contents of `journal` and of documents have versions of their own (`emulator/store/file/document.ts`).
+ * contents of `journal` and of documents have versions of their own (`emulator/store/journal/document.ts`).
  */
 export const migrations: readonly string[] = [
   `

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { addChecksum } from "../../../emulator/store/file/checksummed-document.ts";
 import { getSnapshotFolder, openFileSnapshotStore } from "../../../emulator/store/file/file-snapshot-store.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
+import { addChecksum } from "../../../emulator/store/journal/checksummed-document.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { type History, StateFormatError, type Store, type Transaction } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";

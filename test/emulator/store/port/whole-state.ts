@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addChecksum } from "../../../../emulator/store/file/checksummed-document.ts";
+import { addChecksum } from "../../../../emulator/store/journal/checksummed-document.ts";
 import { splitAtLineEnds } from "../../../../src/files/read-log.ts";
 import {
   createPerson,

@@ -4,10 +4,11 @@ import { svcVersion } from "../../../src/base/version.ts";
 import type { Disk, DiskFile } from "../../../src/files/disk.ts";
 import { formatFirstLine, type LogPosition } from "../../../src/files/log-line.ts";
 import { type LogEnd, readLog } from "../../../src/files/read-log.ts";
+import { formatVersion, requireFormat } from "../journal/document.ts";
+import { applyChecked } from "../journal/journal-line.ts";
 import { type Change, parseChanges, type State } from "../live/state.ts";
-import { SchemaMismatchError, type Upgrade } from "../live/versions.ts";
-import { type Commit, type Moment, StateFormatError } from "../port.ts";
-import { formatVersion, requireFormat, validateRow } from "./document.ts";
+import type { Upgrade } from "../live/versions.ts";
+import { StateFormatError } from "../port.ts";
 
 /**
  * The first line of a journal. `after` is the generation of the previous journal. Its rows have the versions of its
@@ -168,39 +169,4 @@ export class Replay {
     applyChecked(this.#reader.state, changes, this.#reader.upgrade);
     this.transactions += 1;
   }
-}
-
-/**
- * Applies all changes of a line or none. Rows come from outside, so they are validated first unless they are trusted.
- * Fails with SchemaMismatchError.
- */
-export function applyChecked(state: State, changes: readonly Change[], upgrade: Upgrade, isTrusted = false): void {
-  for (const change of changes.map((each) => checkChange(state, each, upgrade, isTrusted))) state.apply(change);
-}
-
-function checkChange(state: State, change: Change, upgrade: Upgrade, isTrusted: boolean): Change {
-  const [kind, collection] = change;
-  if (kind === "put" && isTrusted && state.rows.has(collection)) return change;
-  if (kind === "put") return ["put", collection, validateRow(state, upgrade, collection, change[2], "The row")];
-  const isKnown = kind === "next" || (kind === "delete" ? state.rows : state.mappings).has(collection);
-  if (!isKnown) throw new SchemaMismatchError(`this version of svc has no collection ${collection}`);
-  return change;
-}
-
-/*
- * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes come last, so that the other
- * fields can be read without them.
- */
-
-const changesMarker = ',"changes":[';
-
-export const formatCommitLine = (changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string =>
-  JSON.stringify({ at: at ?? null, cause, ids, changes });
-
-/** Parses the fields of a line that precede its changes. Returns undefined if the line has none. */
-export function parseCommitLine(json: string): Omit<Commit, "number"> | undefined {
-  const end = json.indexOf(changesMarker);
-  if (end === -1 || !json.startsWith('{"at":')) return undefined;
-  const { at, cause, ids } = JSON.parse(`${json.slice(0, end)}}`);
-  return { at: at ?? undefined, cause, ids };
 }

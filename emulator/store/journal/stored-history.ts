@@ -4,10 +4,10 @@ import type { LogPosition } from "../../../src/files/log-line.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { parseChanges } from "../live/state.ts";
 import { type Collection, type Commit, type History, type HistoryStart, StateFormatError } from "../port.ts";
-import type { CheckpointHead } from "./checkpoint-file.ts";
+import type { CheckpointHead } from "./checkpoint.ts";
 import { readChecksummedInto } from "./checksummed-document.ts";
 import { DocumentReader } from "./document-reader.ts";
-import { applyChecked, parseCommitLine } from "./journal.ts";
+import { applyChecked, parseCommitLine } from "./journal-line.ts";
 
 /** A checkpoint with the lines that follow it, up to the next checkpoint. */
 export interface Segment {

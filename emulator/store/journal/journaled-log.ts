@@ -5,7 +5,7 @@ import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { CommitLog, LogHost } from "../live/live-store.ts";
 import type { Change, State } from "../live/state.ts";
 import { type Collection, type History, type Moment, StoreChangedError, StoreFailedError } from "../port.ts";
-import { formatCommitLine } from "./journal.ts";
+import { formatCommitLine } from "./journal-line.ts";
 import { createStoredHistory, type Segment } from "./stored-history.ts";
 
 /** Options of a store with a log. */
