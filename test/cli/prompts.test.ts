@@ -28,13 +28,21 @@ describe("user at a terminal", () => {
   });
 
   it("selects among the contracts to which a command applies", async (t) => {
-    const { svc, json } = await startCliEmulator(t);
-    for (let i = 0; i < 2; i += 1) await json("contracts create --data -", { stdin: ndaContractJson });
-    await json("contracts send T-1");
+    const { svc, json, emulator } = await startCliEmulator(t);
+    // The prompt lists up to 100 contracts.
+    for (let i = 1; i <= 102; i += 1) {
+      await emulator.api("POST", "/api/v2.1/public/contracts/", { body: JSON.parse(ndaContractJson) });
+      if (i > 1) await emulator.api("POST", `/api/v2.1/public/contracts/T-${i}/mark_for_execution/`, { body: {} });
+    }
     const ada = simulateUser(["Composite id", enterKey]);
     const { exit, stderr } = await svc("contracts send", ada);
     const choices = stripVTControlCharacters(stderr);
-    assert.deepEqual([exit, choices.includes("T-1  "), choices.includes("T-2  NDA  DRAFT")], [0, false, true], stderr);
+    assert.deepEqual(
+      [exit, choices.includes("T-102  "), choices.includes("T-1  NDA  DRAFT")],
+      [0, false, true],
+      stderr,
+    );
+    assert.equal((await json("contracts status T-1")).contract_status, "SIGN");
   });
 
   it("selects the workflow of an intake and existing intakes", async (t) => {
@@ -147,7 +155,7 @@ describe("user at a terminal", () => {
       const stderr = stripVTControlCharacters(run.stderr);
       assert.deepEqual([run.exit, words.test(stderr), stderr.includes("? ")], [exit, true, false], stderr);
     };
-    await assertRejected("contracts send", 5, /svc contracts send requires a contract in status DRAFT\. None found\./);
+    await assertRejected("contracts send", 5, /status DRAFT\. None found\.\n {2}try: svc contracts create/);
     await assertRejected("contracts status", 5, /No contracts found\.\n {2}try: svc contracts create/);
     await json("contracts create --data -", { stdin: ndaContractJson });
     await assertRejected("emulator sign", 5, /requires a contract in status SIGN/);

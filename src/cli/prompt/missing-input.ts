@@ -116,14 +116,14 @@ const statusesFor = lookupTable<readonly string[]>({
 
 const listContractChoices: ChoiceSource = async (context, command) => {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
-  const { results } = await fetchList("contracts", listContracts, { query: { limit: 100 } }, context);
   const statuses = statusesFor[command];
-  const choices = results
-    .filter((row) => statuses === undefined || statuses.includes(row.contract_status))
-    .map((row) => toChoice(row.id, row.contract_name, row.contract_status));
+  const filter = statuses && { "filter__display_status[$in]": statuses.join(",") };
+  const query = { limit: 100, ...filter };
+  const { results } = await fetchList("contracts", listContracts, { query }, context);
+  const choices = results.map((row) => toChoice(row.id, row.contract_name, row.contract_status));
   if (statuses === undefined) return requireChoices(choices, "No contracts found.", "contracts create");
   const message = `svc ${command} requires a contract in status ${statuses.join(", ")}. None found.`;
-  return requireChoices(choices, message, "contracts list");
+  return requireChoices(choices, message, statuses.includes("DRAFT") ? "contracts create" : "contracts list");
 };
 
 const listContractNumberChoices: ChoiceSource = async (context, command) =>
