@@ -84,6 +84,20 @@ describe("console with large data sets", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  it("finds a contract behind 500 newer ones by its name", async (t) => {
+    const { emulator } = await startFailingWebhookStory(t);
+    const create = (name: string) =>
+      emulator.api("POST", "/api/v2.1/public/contracts/", {
+        body: { contract_template_id: 101, contract_data: {}, counter_party_details: [], contract_name: name },
+      });
+    await create("Lease of the mill");
+    for (let i = 0; i < 501; i += 1) await create(`Contract ${i}`);
+    const page = await tab(t);
+    await openConsole(page, emulator, "#/search/mill");
+    await page.getByRole("link", { name: "Lease of the mill" }).waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+
   it("names a mark of many attempts by its text", async (t) => {
     const { emulator } = await startFailingWebhookStory(t);
     const page = await tab(t);

@@ -103,6 +103,18 @@ const toWebhookCandidate = ({ id, title }: Webhook): ReferenceCandidate => ({
   words: `Webhook ${id}: ${title}`,
 });
 
+/** Reads a list by its largest pages. */
+async function listAll<Row>(
+  readPage: (page: { limit: number; offset: number }) => Promise<{ items: readonly Row[]; total: number }>,
+): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (;;) {
+    const { items, total } = await readPage({ limit: 500, offset: rows.length });
+    rows.push(...items);
+    if (items.length === 0 || rows.length >= total) return rows;
+  }
+}
+
 async function find(text: string): Promise<readonly ReferenceCandidate[]> {
   const candidates: (ReferenceCandidate | false)[] = [];
   if (/^[1-9]\d{0,14}$/.test(text)) {
@@ -130,8 +142,8 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
   }
   const email = /^e-?mail[: ] ?([1-9]\d{0,14})$/i.exec(text)?.[1];
   if (email !== undefined) {
-    const { items } = await callOperation("emails.list", { query: { limit: 500 } });
-    const one = items.find(({ id }) => id === Number(email));
+    const emails = await listAll((page) => callOperation("emails.list", { query: page }));
+    const one = emails.find(({ id }) => id === Number(email));
     if (one) candidates.push({ to: buildHref("emails", one.recipient), words: `E-mail ${email}, to ${one.recipient}` });
   }
   // The contract page shows IDs in this format: `SVC-1`.
@@ -141,7 +153,7 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
     if (one) candidates.push(toContractCandidate(one));
   }
   const [contracts, owners, webhooks, snapshots, devices, clusters] = await Promise.all([
-    callOperation("emulator-contracts.list", { query: { limit: 500 } }),
+    listAll((page) => callOperation("emulator-contracts.list", { query: page })),
     callOperation("owners.list", { query: { identifier: text } }),
     callOperation("emulator-webhooks.list"),
     callOperation("snapshots.list"),
@@ -150,7 +162,7 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
   ]);
   const isMeant = (name: string): boolean => name.toLowerCase().includes(text.toLowerCase());
   candidates.push(
-    ...contracts.items
+    ...contracts
       .filter(({ contract_name: name }) => isMeant(name))
       .slice(0, 20)
       .map(toContractCandidate),
