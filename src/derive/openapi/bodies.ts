@@ -135,7 +135,6 @@ export function buildWebhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, wr
 
 const buildDelivery = (activity: Activity, schema: Json): Json => ({
   operationId: `webhook.${slugify(activity)}`,
-  tags: ["webhooks"],
   summary: `Webhook for ${activity}`,
   // The receiver chooses its own authentication. The signature identifies the sender.
   security: [],
