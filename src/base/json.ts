@@ -82,7 +82,8 @@ function findUnusedMark(text: string): string {
 /** Finds the positions of the numbers in a JSON text that parsing changes. */
 function findChangedNumbers(text: string): [from: number, to: number][] {
   const found: [number, number][] = [];
-  const number = /-?\d[\d.eE+-]*/y;
+  // At least one character, so that the search also gets past the minus of Python's -Infinity.
+  const number = /[\d.eE+-]+/y;
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at]!;
     if (char === '"') at = findStringEnd(text, at);

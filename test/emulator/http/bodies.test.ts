@@ -60,6 +60,14 @@ describe("JSON body", () => {
     });
   }
 
+  it("accepts the infinities and NaN of Python among free-form values, as null", async (t) => {
+    const response = await post(t, anything, '{"a":[-Infinity,Infinity,NaN,1.10]}');
+    assert.deepEqual(response, {
+      status: 200,
+      body: '{"params":{},"query":{},"headers":{},"body":{"a":[null,null,null,1.1]}}',
+    });
+  });
+
   it("echoes a lone surrogate as U+FFFD", async (t) => {
     const response = await post(t, z.object({ a: z.array(z.string()) }), '{"a":"x\\udc00y"}');
     assert.equal(JSON.parse(response.body).detail[0].input, "x\ufffdy");
