@@ -143,9 +143,10 @@ export function insertObservations({ text, document }: ParsedScenario, values: r
     .reduce((now, { start, end, value }) => {
       const before = now.slice(start, end);
       const blanks = before.slice(before.trimEnd().length);
-      // An omitted value has no space after the colon.
+      // An omitted value can have no space after the colon, or before a comment or a brace.
       const space = now[start - 1] === ":" ? " " : "";
-      return now.slice(0, start) + space + formatYaml(value) + blanks + now.slice(end);
+      const gap = start === end && "#}".includes(now.charAt(end)) ? " " : "";
+      return now.slice(0, start) + space + formatYaml(value) + blanks + gap + now.slice(end);
     }, text);
 }
 
@@ -171,6 +172,8 @@ function formatYaml(value: unknown): string {
     const members = Object.entries(value).map(([key, member]) => `${formatYaml(key)}: ${formatYaml(member)}`);
     return `{ ${members.join(", ")} }`;
   }
+  // In a list on one line, the library folds such a string over several lines.
+  if (typeof value === "string" && value.includes("\n")) return JSON.stringify(value);
   const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;
   const oneLine = { lineWidth: 0, doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY };
