@@ -183,6 +183,14 @@ steps:
     assert.equal((await readFile(join(cwd, "junit.xml"), "utf8")).match(/<failure /g)?.length, 1);
   });
 
+  it("runs a file once that is named twice", async (t) => {
+    const { exit, stdout } = await runStory(t, "steps: [{ advance: PT1H }]", ["./story.yaml"]);
+    assert.deepEqual(
+      [exit, stdout.match(/ok .*|1 scenario,/g)],
+      [0, ["ok       1  advance PT1H  0 scheduled entries", "1 scenario,"]],
+    );
+  });
+
   it("removes the reports of an earlier run first, so that they do not outlive an interrupted one", async (t) => {
     const flags = ["--report", "junit.xml", "--html", "page.html"];
     const { exit, readFile } = await runStory(t, "steps: []", flags, {

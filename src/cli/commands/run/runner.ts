@@ -44,7 +44,8 @@ export async function runFiles(
     if (shouldAnnotate(host.env, context.argv)) await annotateAt(host, ...args);
   };
   const startedAt = host.wall.monotonicNow();
-  const scenarios = await loadScenarios([...new Set(files)], context).catch(async (error: unknown) => {
+  const uniqueFiles = new Map(files.map((file) => [resolve(host.cwd, file), file]));
+  const scenarios = await loadScenarios([...uniqueFiles.values()], context).catch(async (error: unknown) => {
     if (error instanceof InvalidScenarioError) {
       for (const problem of error.problems) await annotate(problem, problem.sentence);
     }
