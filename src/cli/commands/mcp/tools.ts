@@ -117,20 +117,20 @@ const writeTools: readonly McpTool[] = [
   // The lifecycle steps lead from creation to the requested status. The last response reports that status.
   defineTool(
     "contract",
-    "Bring a contract to a status, or create a sample contract; returns its status",
+    "Bring a contract to a status, or create a sample contract; returns its ID and status",
     { id: optionalString.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
     async ({ id: givenId, to }, runner) => {
       const id = givenId === undefined ? await createSample(runner) : requireWord(givenId, "id");
       if (typeof id !== "string") return id;
-      for (let steps = 0; to !== undefined && steps < maxSteps; steps += 1) {
+      for (let steps = 0; ; steps += 1) {
         const result = await runner.run(["contracts", "status", id]);
         if (result.isError) return result;
-        const status = JSON.parse(result.text).contract_status;
-        if (status === to) return result;
+        const contract = JSON.parse(result.text);
+        const status = contract.contract_status;
+        if (to === undefined || status === to || steps === maxSteps) return toDataResult({ id, ...contract });
         const transition = await runner.run(findNextStep(status, to, id));
         if (transition.isError) return transition;
       }
-      return runner.run(["contracts", "status", id]);
     },
   ),
   defineTool(
