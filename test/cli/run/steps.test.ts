@@ -204,6 +204,18 @@ steps:
     );
   });
 
+  it("counts the steps after a failed one, with each loop as one step", async (t) => {
+    const loop = (id: string) => `{ for each: { id: [T-1, ${id}] }, steps: [{ svc: contracts status $id }] }`;
+    const run = async (steps: string[]) =>
+      (await runStory(t, `steps: [${steps.join()}]`)).stdout.match(/.* not run$/m)?.[0].trim();
+    const [good, bad, plain] = [loop("T-1"), loop("T-9"), `{ call: contracts.create, body: ${contract} }`];
+    const failed = "{ svc: contracts status T-9 }";
+    assert.deepEqual(
+      [await run([plain, good, failed, plain]), await run([plain, bad, plain, plain]), await run([plain, bad])],
+      ["1 step was not run", "2 steps were not run", undefined],
+    );
+  });
+
   it("names a value that does not exist in a loop or in an expectation", async (t) => {
     const readFailure = async (step: string) => {
       const { exit, stdout } = await runStory(

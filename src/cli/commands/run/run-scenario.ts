@@ -85,7 +85,6 @@ export async function runScenario(
   let contract: string | undefined;
   const startedAt = wall.monotonicNow();
   const ok = await runSteps(scenario.steps, ["steps"], "");
-  const completedCount = results.filter(({ number }) => !number.includes(".")).length;
   const trace = ok && !traces ? [] : ((await ignoreFailure(formatTrace)) ?? []);
   return environment.maskSecrets({
     file,
@@ -93,7 +92,7 @@ export async function runScenario(
     ok,
     seconds: getSecondsSince(startedAt),
     steps: results,
-    skipped: ok ? 0 : Math.max(0, scenario.steps.length - Math.max(completedCount, 1)),
+    skipped: ok ? 0 : scenario.steps.length - Number.parseInt(results.at(-1)!.number, 10),
     hint: ok ? undefined : await ignoreFailure(findHint),
     traced: trace.length > 0 ? contract : undefined,
     trace,
