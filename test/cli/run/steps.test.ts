@@ -45,6 +45,12 @@ steps:
     }
   });
 
+  it("says that a command printed no result if it has --json", async (t) => {
+    const { exit, stdout } = await runStory(t, "steps: [{ svc: emulator metrics --json, save: all }]");
+    const message = "              the command line printed no JSON, so it has no result to read  (story.yaml:1:11)";
+    assert.deepEqual([exit, stdout.split("\n")[2]], [1, message]);
+  });
+
   it("merges anchored maps with <<", async (t) => {
     const { exit, stdout } = await runStory(
       t,

@@ -154,8 +154,12 @@ export async function runScenario(
     if (error !== undefined && !(isFailureExpected && (status ?? exit) !== undefined))
       return [createMismatch(error, path, getStepKind(step))];
     const isRead = ("save" in step && step.save !== undefined) || (expect != null && "json" in expect);
-    if (exit === 0 && isRead && observation.value === undefined)
-      return [createMismatch("the output is not JSON: add --json to the command line", path, getStepKind(step))];
+    if (exit === 0 && isRead && observation.value === undefined) {
+      const message = observation.command?.includes(" --json")
+        ? "the command line printed no JSON, so it has no result to read"
+        : "the output is not JSON: add --json to the command line";
+      return [createMismatch(message, path, getStepKind(step))];
+    }
     const expectPath = [...path, "expect"] as (string | number)[];
     // The steps of a loop have several results.
     const isUpdated = update && !number.includes(".");
