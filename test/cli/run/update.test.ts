@@ -121,6 +121,13 @@ steps:
     );
   });
 
+  it("says that it does not write into a loop, whose steps have several results", async (t) => {
+    const story = "steps: [{ for each: { x: [1, 2] }, steps: [{ svc: contracts list, expect: { exit: 1 } }] }]\n";
+    const { exit, stdout, readFile } = await runStory(t, story, ["--update"]);
+    const message = "exit: expected 1, got 0 (--update does not write into a loop)  (story.yaml:1:83)";
+    assert.deepEqual([exit, stdout.split("\n")[2]?.trim(), await readFile("story.yaml")], [1, message, story]);
+  });
+
   it("leaves a matching file unchanged", async (t) => {
     const story = "steps:   [ {advance: PT1H} ]\n";
     const { exit, stderr, readFile } = await runStory(t, story, ["--update"]);

@@ -171,8 +171,10 @@ export async function runScenario(
     const expected = toPlainNumbers(tryResolve(expect)) as typeof expect | Error;
     if (expected instanceof Error) return [createMismatch(expected.message, expectPath)];
     const differences = await checkExpectations(expected, observation, environment);
-    if (!isUpdated)
-      return differences.map((difference) => createMismatch(difference.message, [...expectPath, ...difference.path]));
+    if (!isUpdated) {
+      const suffix = update ? " (--update does not write into a loop)" : "";
+      return differences.map(({ message, path }) => createMismatch(message + suffix, [...expectPath, ...path]));
+    }
     for (const { path: below, actual } of differences) {
       const template = findField(expect, below.join("."));
       seen.push({ path: [...expectPath, ...below], value: restoreReferences(actual ?? null, template, values) });
