@@ -178,7 +178,7 @@ describe("svc mcp", () => {
   });
 
   it("moves a contract through its lifecycle in virtual time and explains its failed webhook", async (t) => {
-    const { call, svc, json } = await startAgent(t, writeFlags, { clock: { mode: "manual" } });
+    const { call, svc } = await startAgent(t, writeFlags, { clock: { mode: "manual" } });
     await call("call", { operation: "webhooks.create", body: webhookRequest });
     for (const [input, contract_status] of [
       [{ to: "SIGN" }, "SIGN"],
