@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
-import { type GuardedRequest, impatientWall, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
+import { type GuardedRequest, hmacKey, impatientWall, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 
 /** Whether the process runs. A zombie does not count. */
 function isAlive(pid: string): boolean {
@@ -55,6 +55,14 @@ describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
       [broken.exit, JSON.parse(broken.stderr).error.message],
       [1, "The command of --probe exits with 3."],
     );
+  });
+
+  it("names the mistake of a receiver that rejects every event and has no file for the probe yet", async (t) => {
+    const { certify } = await startSignedReceiver(t, { key: hmacKey });
+    const { exit, stdout } = await certify(["--skip", "parallel,outage", "--probe", "cat events.jsonl", "--json"]);
+    const report = reportOf({ stdout });
+    assert.deepEqual([exit, getMistakes(report)], [1, [["key-not-decoded", "failed"]]]);
+    assert.equal(getResults(report).probe, "not_checked");
   });
 
   it("passes a receiver that has stored the events of an earlier run", async (t) => {

@@ -166,7 +166,8 @@ class CheckRun {
     const { requires } = check;
     if (requires === "probe" && !this.#options.probe) return "--probe is not given";
     const first = this.#items.get(genuineCheck)?.exchanges[0]?.response;
-    if (check === responseTimeCheck && first && !isAccepted(first))
+    // A receiver that has accepted nothing may not have created the file yet that --probe prints.
+    if ((check === responseTimeCheck || requires === "probe") && first && !isAccepted(first))
       return `no event was accepted: ${describeResponse(first)}`;
     if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeResponse(first)}`;
     const probeResult = this.#items.get(probeCheck);
