@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { getProgramPath } from "../../support/program.ts";
 import { contract, runStory } from "./story.ts";
 
 const hint = "  svc run --schema prints the JSON Schema of scenario files.\n";
@@ -227,6 +231,17 @@ steps:
         "error: story.yaml:1:7: seed seeds.json cannot be read: it must be demo, empty, or a file next to the scenario.\n",
       ],
     );
+  });
+
+  it("ends if the folder for temporary files does not exist", async (t) => {
+    const cwd = await createTestFolder(t);
+    await writeFile(join(cwd, "story.yaml"), "steps: [{ advance: PT1H }]");
+    const env = { ...process.env, TMPDIR: join(cwd, "none") };
+    const run = spawn(process.execPath, [getProgramPath("svc"), "run", "story.yaml"], { cwd, env });
+    t.after(() => run.kill());
+    const [stderr, [exit]] = await Promise.all([text(run.stderr), once(run, "close")]);
+    assert.equal(exit, 1);
+    assert.match(stderr, /^error: Failed to mkdtemp \S+\/none\/svc-run-\w+: it does not exist \(ENOENT\)\.\n/);
   });
 
   // SEED=7 npm test -- cli/run/errors uses other random damage.

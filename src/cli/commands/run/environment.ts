@@ -31,16 +31,19 @@ export async function withScenarioEnvironment<T>(
   context: Context,
   work: (environment: ScenarioEnvironment) => Promise<T>,
 ): Promise<T> {
-  const emulator = await startScenarioEmulator(scenario, context);
   const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
-  const environment = createScenarioEnvironment(emulator, folder, context);
   try {
-    for (const [name, content] of Object.entries(scenario.scenario.files ?? {}))
-      await writeFile(join(folder, name), formatContent(content));
-    return await work(environment);
+    const emulator = await startScenarioEmulator(scenario, context);
+    const environment = createScenarioEnvironment(emulator, folder, context);
+    try {
+      for (const [name, content] of Object.entries(scenario.scenario.files ?? {}))
+        await writeFile(join(folder, name), formatContent(content));
+      return await work(environment);
+    } finally {
+      await environment.close();
+      await emulator.close({ signal: AbortSignal.abort() });
+    }
   } finally {
-    await environment.close();
-    await emulator.close({ signal: AbortSignal.abort() });
     await rm(folder, { recursive: true, force: true });
   }
 }
