@@ -155,5 +155,5 @@ const isNoMiss = (complaint: string): boolean => !complaint.includes("404 (Not F
 async function seedWith(clients: Readonly<Record<string, string>>) {
   const { default: demo } = await import("../../fixtures/seeds/demo.json", { with: { type: "json" } });
   const cluster_clients = Object.fromEntries(Object.entries(clients).map(([client, cluster]) => [cluster, [client]]));
-  return { ...demo, mappings: { ...demo.mappings, cluster_clients } };
+  return { ...demo, mappings: { cluster_clients } };
 }

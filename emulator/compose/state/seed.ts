@@ -26,7 +26,7 @@ import {
   workflows,
   workspaces,
 } from "../../domain/workspaces.ts";
-import { mappingTables, SignatoryMapping, signatories } from "../../router/mapping/tables.ts";
+import { buildIntegrationKey, mappingTables, SignatoryMapping, signatories } from "../../router/mapping/tables.ts";
 import type { Transaction } from "../../store/port.ts";
 
 const tableNames = Object.keys(mappingTables) as (keyof typeof mappingTables)[];
@@ -116,6 +116,9 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
     tx.map(mappingTables.cluster_clients, workspace.cluster_id, [workspace.client_id]);
     tx.map(mappingTables.creator_tokens, workspace.cluster_id, workspace.creator_tokens);
     tx.map(mappingTables.counterparty_tokens, workspace.cluster_id, workspace.counterparty_tokens);
+    tx.map(mappingTables.chat_a_teams, workspace.cluster_id, workspace.chat_a_teams);
+    const tenants = workspace.chat_b_tenants.map((tenant) => buildIntegrationKey(tenant));
+    tx.map(mappingTables.external_integrations, workspace.cluster_id, tenants);
   }
 
   const clusterByWorkspace = new Map(seed.workspaces.map((workspace) => [workspace.id, workspace.cluster_id]));

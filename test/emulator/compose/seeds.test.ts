@@ -64,6 +64,19 @@ describe("emulator seed", () => {
     assert.deepEqual((await control("GET", "workspaces")).body, []);
   });
 
+  it("maps the teams and tenants of its workspaces", async (t) => {
+    const [cluster, workspace] = [{ id: "own-1", label: "own" }, seed("demo").workspaces[0]];
+    const { control } = await startTestEmulator(t, {
+      seed: { clusters: [cluster], workspaces: [{ ...workspace, cluster_id: "own-1" }] },
+    });
+    const { body } = await control("GET", "workspaces/1/routing");
+    const { chat_a_teams, external_integrations } = body as Record<string, string[]>;
+    assert.deepEqual(
+      { chat_a_teams, external_integrations },
+      { chat_a_teams: ["T-NORTHWIND"], external_integrations: ["CHAT_B:tenant-northwind"] },
+    );
+  });
+
   it("can come from a file with a $schema", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-seed-"));
     addCleanup(t, () => rm(folder, { recursive: true, force: true }));
