@@ -56,12 +56,13 @@ const algorithms = ["RS256", "RS384", "RS512"];
 
 /** Tenants for which the vendor's desktop emulator requests tokens. */
 const emulatorTenants = ["d6d49420-f39b-4df7-a1dc-d59a935871db", "f8cdef31-a31e-4b4a-93e4-5f571e91255a"];
-const emulatorIssuers = new Set(
-  emulatorTenants.flatMap((tenant) => [
-    `https://sts.windows.net/${tenant}/`,
-    `https://login.microsoftonline.com/${tenant}/v2.0`,
-  ]),
-);
+
+/** Returns whether a token is of the desktop emulator, whose tenant may also be that of a single-tenant app. */
+const isEmulatorToken = ({ iss, tid }: JWTPayload): boolean =>
+  [...emulatorTenants, tid].some(
+    (tenant) =>
+      iss === `https://sts.windows.net/${tenant}/` || iss === `https://login.microsoftonline.com/${tenant}/v2.0`,
+  );
 
 interface TokenCheck {
   readonly authorization: string | undefined;
@@ -91,8 +92,7 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
   if (activity && endorsements.length > 0 && !endorsements.includes(findString(activity, "channelId"))) {
     return createInvalidVerdict("the key is not endorsed for the activity's channelId");
   }
-  if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== check.app.issuer)
-    return checkEmulatorClaims(claims, check);
+  if (isEmulatorToken(claims) && claims.iss !== check.app.issuer) return checkEmulatorClaims(claims, check);
   if (claims.iss !== check.app.issuer) return createInvalidVerdict("another issuer");
   if (![claims.aud].flat().includes(check.app.app_id)) return createInvalidVerdict("for another app");
   const serviceUrl = findString(activity, "serviceUrl");

@@ -109,6 +109,12 @@ describe("chat_b", () => {
         omittedClaims: ["serviceurl"],
       },
     },
+    "of the desktop emulator in the tenant of the app": {
+      token: {
+        claims: { iss: "https://sts.windows.net/tenant-7/", tid: "tenant-7", ver: "1.0", appid: botApp.app_id },
+        omittedClaims: ["serviceurl"],
+      },
+    },
   };
   for (const [name, { token, body, key }] of Object.entries(accepted)) {
     it(`accepts a token ${name}`, async (t) => {
@@ -132,6 +138,9 @@ describe("chat_b", () => {
     "of a key that is not endorsed for the channel": { body: { ...activity, channelId: "webchat" } },
     "of an endorsed key without a channel": { body: { ...activity, channelId: undefined } },
     "of an invalid key": { key: { n: "!", e: 7 } },
+    "of the desktop emulator that names another tenant than its issuer": {
+      token: { claims: { iss: "https://sts.windows.net/tenant-7/", tid: "else", ver: "1.0", appid: botApp.app_id } },
+    },
     "of the desktop emulator for another app": {
       token: {
         claims: { iss: "https://sts.windows.net/d6d49420-f39b-4df7-a1dc-d59a935871db/", ver: "1.0", appid: "else" },
