@@ -166,7 +166,9 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   }
 
   get remoteAddress(): string {
-    return this.requestOrigin.remoteAddress ?? this.raw.socket.remoteAddress ?? "";
+    const address = this.requestOrigin.remoteAddress ?? this.raw.socket.remoteAddress ?? "";
+    // A listener for IPv4 and IPv6 gets IPv4 addresses in this form.
+    return address.replace(/^::ffff:(?=\d+\.)/, "");
   }
 
   get origin(): string {

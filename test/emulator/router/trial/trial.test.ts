@@ -51,6 +51,13 @@ describe("trial signup", () => {
       else await assertRejected(emulator, send, failed);
     });
   }
+
+  it("passes with any captcha from this machine on a listener for IPv4 and IPv6", async (t) => {
+    const { router } = await startTestEmulator(t, { host: "::" });
+    const { body } = await router("GET", "/api/v1/auth/captcha-config");
+    assert.deepEqual(body, { use_test_captcha: true });
+    assert.equal((await router("POST", signup, { body: person })).status, 200);
+  });
 });
 
 describe("signup completion", () => {
