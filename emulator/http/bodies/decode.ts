@@ -91,7 +91,7 @@ const decodeForm: BodyDecoder = (bytes, type) => {
 
 function parseFormFields(text: string): RequestFields {
   if (exceedsFieldLimit(text)) {
-    throw new UnreadableBodyError({ reason: "limit", message: `of more than ${bodyLimits.fields} fields` });
+    throw new UnreadableBodyError({ reason: "limit", message: `has more than ${bodyLimits.fields} fields` });
   }
   return parseFields(text);
 }

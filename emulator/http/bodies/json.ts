@@ -41,8 +41,8 @@ export const findExceededLimit = (text: string): string | undefined =>
   text.length < 2 * bodyLimits.members ? undefined : describeExceededLimit(measureJson(text));
 
 function describeExceededLimit({ values, members }: ReturnType<typeof measureJson>): string | undefined {
-  if (members > bodyLimits.members) return `of more than ${bodyLimits.members} members`;
-  return values > bodyLimits.values ? `of more than ${bodyLimits.values} values` : undefined;
+  if (members > bodyLimits.members) return `has more than ${bodyLimits.members} members`;
+  return values > bodyLimits.values ? `has more than ${bodyLimits.values} values` : undefined;
 }
 
 /** Codes of the characters that structure a JSON text. */

@@ -103,7 +103,7 @@ class JsonReader {
     const first = this.#text[at];
     if (first === '"') return this.#readString(at + 1);
     if (first === "{" || first === "[") {
-      if (depth >= pythonLimits.depth) throw new JsonLimitError("nested too deeply");
+      if (depth >= pythonLimits.depth) throw new JsonLimitError("is nested too deeply");
       return first === "{" ? this.#readObject(at + 1, depth + 1) : this.#readArray(at + 1, depth + 1);
     }
     for (const [word, value] of literalValues) {
@@ -121,7 +121,7 @@ class JsonReader {
     if (!match) throw new JsonSyntaxError("Expecting value", at);
     const [text, fraction, exponent] = match;
     if (!fraction && !exponent && text.replace("-", "").length > pythonLimits.digits) {
-      throw new JsonLimitError(`an integer of more than ${pythonLimits.digits} digits`);
+      throw new JsonLimitError(`has an integer of more than ${pythonLimits.digits} digits`);
     }
     this.next = numberPattern.lastIndex;
     return new SourceNumber(text);

@@ -109,7 +109,7 @@ function describeDecodeProblem(problem: DecodeProblem): string {
     const { message, line, column, at } = problem;
     return `${message}: line ${line} column ${column} (char ${at})`;
   }
-  if (problem.reason === "limit") return `The document is ${problem.message}`;
+  if (problem.reason === "limit") return `The document ${problem.message}`;
   return "'utf-8' codec can't decode the body: invalid byte";
 }
 

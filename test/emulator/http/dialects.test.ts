@@ -144,6 +144,7 @@ describe("unreadable body in the contract API", () => {
     ["{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"],
     ['{\n"é😀": x}', "Expecting value: line 2 column 7 (char 8)"],
     ["[[".repeat(600), "The document is nested too deeply"],
+    [`{"a":${"9".repeat(4_301)}}`, "The document has an integer of more than 4300 digits"],
   ] as const) {
     it(`is rejected with a parse error: ${JSON.stringify(body.slice(0, 20))}`, async (t) => {
       assert.deepEqual(await sendInvalidBody(t, contracts, body), {

@@ -21,7 +21,7 @@ describe("body with too many parts for memory", () => {
       assert.deepEqual(pickStatusAndBody(await router("POST", bulk, { body, headers: json })), unparsable);
       const { status, body: errorBody } = await api("POST", "/api/v2.1/public/contracts/", { body, headers: json });
       assert.equal(status, 400);
-      assert.match(JSON.stringify(errorBody), /The document is of more than \d+ (values|members)/);
+      assert.match(JSON.stringify(errorBody), /The document has more than \d+ (values|members)/);
     });
   }
 
