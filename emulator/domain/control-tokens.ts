@@ -73,11 +73,10 @@ export class ControlTokens {
   }
 
   /**
-   * Returns the secret, which cannot be read again, or undefined if the name is taken. `store` is the caller's. The
-   * workspace is found in the transaction, because it can be removed meanwhile.
+   * Returns the secret, which cannot be read again, or undefined if the name is taken. The workspace is found in the
+   * transaction, because it can be removed meanwhile. Changes of tokens have no cause, because no rewind undoes them.
    */
   create(
-    store: Store,
     name: string,
     role: ControlRole,
     findWorkspace?: (view: View) => Promise<Workspace>,
@@ -86,7 +85,7 @@ export class ControlTokens {
       // The token does not use the IDs of --deterministic, because clients can compute these IDs.
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashToken(token), created_at: this.#wall.now(), last_used_at: null };
-      return store.transaction("tokens.create", async (tx) => {
+      return this.#store.transaction("tokens.create", async (tx) => {
         const workspace = await findWorkspace?.(tx);
         if (name === localToken || (await tx.get(controlTokens, name))) return undefined;
         tx.put(controlTokens, { ...row, ...(workspace && { workspace_id: workspace.id, workspace: workspace.name }) });
@@ -96,9 +95,9 @@ export class ControlTokens {
   }
 
   /** Revokes a token and returns whether it existed. */
-  revoke(store: Store, name: string): Promise<boolean> {
+  revoke(name: string): Promise<boolean> {
     return this.#changeMutex.runExclusive(async () => {
-      const row = await store.transaction("tokens.revoke", async (tx) => {
+      const row = await this.#store.transaction("tokens.revoke", async (tx) => {
         const row = await tx.get(controlTokens, name);
         if (row) tx.delete(controlTokens, name);
         return row;

@@ -158,10 +158,10 @@ async function findWorkspaceByName(
 }
 
 export const tokenHandlers = {
-  "tokens.create": async ({ params: { name }, body: { role, workspace: workspaceName } }, { tokens, store, fail }) => {
+  "tokens.create": async ({ params: { name }, body: { role, workspace: workspaceName } }, { tokens, fail }) => {
     const findWorkspace =
       workspaceName === undefined ? undefined : (view: View) => findWorkspaceByName(view, workspaceName, fail);
-    const created = (await tokens.create(store, name, role, findWorkspace)) ?? fail("token-name-taken", { name });
+    const created = (await tokens.create(name, role, findWorkspace)) ?? fail("token-name-taken", { name });
     return reply(201, { name, role, ...created }, { "cache-control": "no-store" });
   },
 
@@ -174,8 +174,8 @@ export const tokenHandlers = {
       last_used_at: last_used_at === null ? null : toIsoMillis(last_used_at),
     })),
 
-  "tokens.revoke": async ({ params: { name } }, { tokens, store, fail }) => {
-    if (!(await tokens.revoke(store, name))) fail("no-such-token", { name });
+  "tokens.revoke": async ({ params: { name } }, { tokens, fail }) => {
+    if (!(await tokens.revoke(name))) fail("no-such-token", { name });
     return undefined;
   },
 } satisfies ControlHandlers;

@@ -122,6 +122,23 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
     assert.deepEqual([undone, await exportState(emulator)], [1, content]);
   });
 
+  it("does not count changes of tokens as steps, since it does not undo them", async (t) => {
+    const { emulator } = await startStoredEmulator(createStoreOptions, t);
+    await createDraftContract(emulator.api);
+    for (const name of ["valid", "revoked"]) {
+      assert.equal((await emulator.control("POST", `tokens/${name}`, { body: { role: "read" } })).status, 201);
+    }
+    assert.equal((await emulator.control("DELETE", "tokens/revoked")).status, 204);
+    const { undone, steps } = await rewind(emulator, { steps: 1 });
+    const whats = (steps as { what: string }[]).map(({ what }) => what);
+    assert.deepEqual([undone, whats], [1, ["contracts.create POST /api/v2.1/public/contracts/"]]);
+    const tokens = (await emulator.control("GET", "tokens")).body as { name: string }[];
+    assert.deepEqual(
+      tokens.map(({ name }) => name),
+      ["valid"],
+    );
+  });
+
   it("restores the state exported before a request, from which the run repeats", async (t) => {
     const { emulator } = await startStoredEmulator(createStoreOptions, t);
     const sink = await startReceiver(t);
