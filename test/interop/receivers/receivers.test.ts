@@ -9,6 +9,7 @@ const plantedMistakes: Readonly<Record<string, keyof typeof receivers>> = Object
   "key-not-decoded": "flask",
   "wrong-digest": "java",
   "decoded-text": "express",
+  "partial-body": "go",
   "case-insensitive": "go",
   "signature-unchecked": "go",
   "header-case": "go",

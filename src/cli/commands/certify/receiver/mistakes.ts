@@ -82,6 +82,11 @@ export const receiverMistakes = lookupTable<Mistake>({
     fix: "Read the body as bytes, and compute the HMAC over the bytes before decoding them.",
     code: { ...rawBodyExamples, node: "const body = Buffer.concat(chunks) // not text += chunk" },
   },
+  "partial-body": {
+    title: "Only the first part of the body is read",
+    fix: "Read the body until it ends. One read returns only what has already arrived.",
+    code: rawBodyExamples,
+  },
   "key-not-decoded": {
     title: "The key is used without decoding it from base64",
     fix: "Decode the key from base64 before using it.",
