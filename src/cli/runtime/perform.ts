@@ -232,6 +232,8 @@ export async function runCaptured(
     stdout,
     stderr,
     env: { ...host.env, ...env },
+    // A cancelled run leaves the process running. A signal to the process ends it by the outer run.
+    end: () => {},
     onSignal(listener) {
       const stopListening = host.onSignal(listener);
       const stopWatching = signal && onAbort(signal, () => listener("SIGINT"));

@@ -61,6 +61,22 @@ async function startAgent(
   return { ...emulator, client, call: createCaller(client) };
 }
 
+/** An agent with `svc mcp` as a process. */
+async function startProcessAgent(t: TestContext, argv: readonly string[]) {
+  const emulator = await startCliEmulator(t);
+  const host = { env: { SVC_CONFIG_DIR: emulator.cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [getProgramPath("svc"), ...argv],
+    env: buildChildEnvironment(emulator.emulator, host),
+    cwd: emulator.cwd,
+  });
+  const client = new Client({ name: "agent", version: "1" });
+  await client.connect(transport);
+  t.after(() => client.close());
+  return { ...emulator, transport, client, call: createCaller(client) };
+}
+
 const createCaller =
   (client: Client): Agent["call"] =>
   async (name, input = {}) => {
@@ -84,20 +100,11 @@ const writeFlags = ["--allow-writes"];
 
 describe("svc mcp", () => {
   it("serves the protocol's own client as a process and ends with its standard input", async (t) => {
-    const { emulator, cwd, svc } = await startCliEmulator(t);
-    const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
     const [configuration = ""] = extractCodeBlocks("docs/agents.md", "json");
     const { command, args } = JSON.parse(configuration).mcpServers.svc;
     assert.deepEqual([command, args[0]], ["npx", "svc"]);
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [getProgramPath("svc"), ...args.slice(1)],
-      env: buildChildEnvironment(emulator, host),
-      cwd,
-    });
-    const client = new Client({ name: "agent", version: "1" });
-    await client.connect(transport);
-    assert.deepEqual(await createCaller(client)("clock"), await getOutput(svc("emulator clock --json")));
+    const { client, transport, call, svc } = await startProcessAgent(t, args.slice(1));
+    assert.deepEqual(await call("clock"), await getOutput(svc("emulator clock --json")));
     const { pid } = transport;
     await client.close();
     assert.throws(() => process.kill(pid!, 0), { code: "ESRCH" });
@@ -317,8 +324,8 @@ describe("svc mcp", () => {
     assert.deepEqual(JSON.parse(text).custom_headers, { "X-Tenant": "[redacted]" });
   });
 
-  it("ends a call that the agent cancels, and skips those that wait for it", async (t) => {
-    const { call, client, cwd } = await startAgent(t, writeFlags);
+  it("ends a call that the agent cancels, skips those that wait for it, and continues", async (t) => {
+    const { call, client, cwd } = await startProcessAgent(t, ["mcp", ...writeFlags]);
     await writeFile(join(cwd, "hmac.key"), hmacKey);
     const silent = createServer().listen(0, "127.0.0.1");
     t.after(() => silent.close());
@@ -333,6 +340,12 @@ describe("svc mcp", () => {
     cancellation.abort();
     await Promise.all([...cancelled, once(socket.resume(), "close")]);
     assert.equal(JSON.parse((await call("call", { operation: "contracts.list" })).text).total_results, 0);
+    // Takes longer than a process may after a signal.
+    const query = { activity: "CONTRACT_SIGNED", "wait-timeout": "1s" };
+    assert.match(
+      requireErrorMessage(await call("call", { operation: "emulator.wait", query })),
+      /^Timed out after 1 s /,
+    );
   });
 
   it("skips an unreadable message and continues", async (t) => {
