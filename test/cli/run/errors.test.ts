@@ -25,6 +25,10 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
   ],
   ['steps: [{ advance: "next }]', '1:28: The file is not YAML: Missing closing "quote.'],
   ["steps: [next]", "1:9: A step must be a map with one of call, svc, advance, as, fault, receiver, for each, expect."],
+  [
+    "steps: [{ call: contracts.list }, { save: { id: results } }]",
+    "1:35: A step must have one of call, svc, advance, as, fault, receiver, for each, expect.",
+  ],
   ["steps: [{ advanc: next }]", '1:11: Unknown key "advanc" of a step. Did you mean advance?'],
   [
     "steps:\n  - wait: 5s",

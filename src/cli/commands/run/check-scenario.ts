@@ -28,6 +28,7 @@ export interface ScenarioProblem extends FilePosition {
 const initialValueNames = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
 
 const stepKinds = Object.keys(stepSchemas) as StepKind[];
+const stepKeys = new Set(Object.values(stepSchemas).flatMap(({ shape }) => Object.keys(shape)));
 
 /** Steps are checked one by one, by the schema of their kind. */
 const uncheckedSteps = z.unknown().optional();
@@ -107,8 +108,9 @@ export function findScenarioProblems(
     const kinds = keys.filter((key) => isOneOf(stepKinds, key));
     const [kind, otherKind] = kinds.length > 1 ? kinds.filter((name) => name !== "expect") : kinds;
     if (otherKind === undefined && kind !== undefined) return kind;
-    const misspelledKey = keys.find((key) => findNearest(key, stepKinds) !== undefined);
-    const key = misspelledKey ?? keys[0];
+    const unknownKeys = keys.filter((key) => !stepKeys.has(key));
+    const misspelledKey = unknownKeys.find((key) => findNearest(key, stepKinds) !== undefined);
+    const key = misspelledKey ?? unknownKeys[0];
     const hint = misspelledKey
       ? `Did you mean ${findNearest(misspelledKey, stepKinds)}?`
       : `A step has one of ${stepKinds.join(", ")}.`;
