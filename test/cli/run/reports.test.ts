@@ -258,7 +258,7 @@ describe("svc run --watch", () => {
     const cwd = await createTestFolder(t);
     const path = join(cwd, "story.yaml");
     await writeFile(path, "steps: [{ advance: PT1H }]");
-    const next = ["steps: [{ advance: }]", "steps: [{ advance: PT2H }]"];
+    const next = ["steps: [{ advance: }, { as: x }]", "steps: [{ advance: PT2H }]"];
     let stop = () => {};
     let seenRounds = 0;
     const { exit, stdout, stderr } = await runCli("run story.yaml --watch", {
@@ -277,6 +277,10 @@ describe("svc run --watch", () => {
     });
     assert.equal(exit, 130);
     assert.deepEqual(stdout.match(/advance \S+/g), ["advance PT1H", "advance PT2H"]);
-    assert.match(stderr, /error: story\.yaml:1:\d+: advance must be a text, got null\./);
+    assert.deepEqual(stderr.split("\n").slice(1, 4), [
+      "error: story.yaml:1:20: advance must be a text, got null.",
+      "  - story.yaml:1:23: The step must have one of sign, decline and approve.",
+      "  svc run --schema prints the JSON Schema of scenario files.",
+    ]);
   });
 });

@@ -8,6 +8,7 @@ import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { annotateAt, shouldAnnotate } from "../../output/ci.ts";
 import { writeOutput } from "../../output/file.ts";
+import { explainError, formatExplanation } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
 import { inputVariable } from "../../process/host.ts";
 import { withScenarioEnvironment } from "./environment.ts";
@@ -114,7 +115,7 @@ export async function watchFiles(
     } catch (error) {
       // The user is probably still editing an invalid file.
       if (!(error instanceof UsageError)) throw error;
-      await output.warn(`error: ${error.message}`);
+      for (const line of formatExplanation(explainError(error))) await output.warn(line);
     }
     await output.note(`Watching ${pluralize(files.length, "file")} (press Ctrl-C to stop)`);
     // With --update, the run itself has changed the files.
