@@ -66,7 +66,8 @@ export function parseScenario(
   };
   const createError = (position: FilePosition, sentence: string) =>
     new InvalidScenarioError([{ ...position, sentence }]);
-  if (text.length > maxScenarioCharacters) throw createError(toPosition(0), "The file is too long for a scenario.");
+  if (text.length > maxScenarioCharacters)
+    throw createError(toPosition(0), `A scenario must have at most ${maxScenarioCharacters} characters.`);
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
   // A byte order mark has no column.
   if (text.startsWith("\ufeff")) lines.lineStarts[0] = 1;
