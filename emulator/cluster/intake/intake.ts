@@ -181,9 +181,9 @@ const sortRows = (rows: Intake[], order: IntakeOrder | undefined): Intake[] => (
 function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): IntakeOrder | undefined {
   if (sort === undefined) return undefined;
   // A plus in a query string means a space, so an unescaped leading + arrives as a space.
-  const [, sign, name] = /^([-+ ]?)(.*)$/.exec(sort)!;
-  const order = (Object.hasOwn(intakeOrders, name!) ? intakeOrders[name!] : undefined) ?? fail("invalid-sort");
-  return sign === "-" ? (a, b) => order(b, a) : order;
+  const name = sort.replace(/^[-+ ]/, "");
+  const order = (Object.hasOwn(intakeOrders, name) ? intakeOrders[name] : undefined) ?? fail("invalid-sort");
+  return sort.startsWith("-") ? (a, b) => order(b, a) : order;
 }
 
 function matches(row: Intake, query: IntakeQuery): boolean {

@@ -365,7 +365,7 @@ describe("intake.list", () => {
 
   it("rejects an unknown sort field and invalid pages", async (t) => {
     const { api } = await startTestEmulator(t);
-    for (const sort of ["size", "toString", "-", "--title"]) {
+    for (const sort of ["size", "toString", "-", "--title", "%0A"]) {
       assert.deepEqual(pickStatusAndBody(await api("GET", `${path}?sort=${sort}`)), {
         status: 400,
         body: { detail: "Invalid sort field" },
