@@ -14,10 +14,11 @@ type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;
 async function verifySignature(call: SignedCall): Promise<void> {
   const { crm_a } = await call.store.read(readConnectedApps);
   const { headers, method, target, body } = call.request;
+  const { publicUrl } = call.settings;
   const signedRequest = {
     clientSecret: crm_a.client_secret,
     method,
-    url: buildPublicUrl(call.settings.publicUrl, target),
+    url: buildPublicUrl(publicUrl, target),
     body,
     version: headers["x-crm-a-signature-version"] || undefined,
     timestamp: headers["x-crm-a-signature-timestamp"] || undefined,
@@ -25,7 +26,10 @@ async function verifySignature(call: SignedCall): Promise<void> {
   };
   const verdict = verifyFreshSignature(call, (nowMs) => verifyCrmA({ ...signedRequest, nowMs }));
   if (!verdict.ok) {
-    call.finding("crm-a-signature-refused", verdict.reason);
+    // A client that signs http://localhost instead of http://127.0.0.1 could not find its mistake otherwise.
+    const detail =
+      verdict.reason === "mismatch" ? `mismatch: the signed URL must begin with ${publicUrl}` : verdict.reason;
+    call.finding("crm-a-signature-refused", detail);
     call.fail("bad-crm-a-signature");
   } else if (verdict.version === "v1") {
     if (call.settings.strict.has("signatures")) call.fail("bad-crm-a-signature");

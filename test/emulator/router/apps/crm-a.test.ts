@@ -129,6 +129,9 @@ describe("crm_a", () => {
     const emulator = await start(t, { publicUrl: "https://router.example" });
     assert.equal((await open(emulator, `${iframe}?a=1`, { url: `https://router.example${iframe}?a=1` })).status, 200);
     assert.deepEqual(pickStatusAndBody(await open(emulator, `${iframe}?a=1`)), unauthorizedResponse);
+    assert.deepEqual(await getLastFindings(emulator), [
+      { code: "crm-a-signature-refused", detail: "mismatch: the signed URL must begin with https://router.example" },
+    ]);
   });
 
   it("rejects missing and wrong signatures", async (t) => {
