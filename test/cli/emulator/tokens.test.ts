@@ -228,7 +228,7 @@ describe("profile with a shared emulator", () => {
       exit: 4,
       stdout: "",
       stderr:
-        "error: This token cannot read the emulator's API keys.\n  Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.\n",
+        "error: This token cannot read the emulator's API keys.\n  Its role is read. Request one with the role operate from the operator of the emulator.\n",
     });
   });
 });

@@ -46,7 +46,7 @@ const emulatorEnv = defineCommand({
     const emulator = await resolveViewer(flags.workspace, await findRunningEmulator(flags.file, context), context);
     if (isHidden(getMainCluster(emulator)?.clientSecret)) {
       throw new CommandFailedError("forbidden", "secrets_hidden", "This token cannot read the emulator's API keys.", {
-        hint: "Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.",
+        hint: "Its role is read. Request one with the role operate from the operator of the emulator.",
       });
     }
     await maskSecrets(host, collectSecrets(emulator));
