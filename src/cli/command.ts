@@ -11,7 +11,9 @@ import { type ExampleNotation, toExample } from "./process/shell-words.ts";
 import type { ShutdownController } from "./process/shutdown-controller.ts";
 
 /** Hand-written command: its declaration and its action. Its module imports no expensive module statically. */
-export interface Command extends WrittenDeclaration {
+export interface Command extends Omit<WrittenDeclaration, "summary"> {
+  /** Omitted if it is that of the extended command. */
+  readonly summary?: string | undefined;
   /** Values of the derived input that the command's own code reads. A test compares them with the derived command. */
   readonly readsDerived?: DerivedInput;
   /** Resolves when the command is done. `spec` is the derived command, if any. */
@@ -43,6 +45,9 @@ interface TypedCommand<
   ): CommandOutcome;
 }
 
+/** Only a command that extends a derived one can omit its summary. */
+type Summary = { readonly summary: string } | { readonly extendsDerived: true };
+
 /** Derives the types of the input from the declaration. Omitted positionals, flags and examples are empty. */
 export const defineCommand = <
   const Flags extends readonly FlagSpec[] = readonly [],
@@ -50,7 +55,7 @@ export const defineCommand = <
   const DerivedFlags extends readonly TypedFlag[] = readonly [],
   const DerivedPositionals extends readonly TypedPositional[] = readonly [],
 >(
-  command: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
+  command: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals> & Summary,
 ): Command =>
   ({ positionals: [], flags: [], ...command, examples: (command.examples ?? []).map(toExample) }) as Command;
 

@@ -110,11 +110,13 @@ function toDeclaredCommand(
   { run: _, readsDerived: __, ...command }: Command,
   spec: CommandSpec | undefined,
 ): DeclaredCommand {
-  if (!spec || !command.extendsDerived) return { ...command, spec };
+  const { summary = spec!.summary } = command;
+  if (!spec || !command.extendsDerived) return { ...command, summary, spec };
   const flags = new Set(command.flags.map(({ flag }) => flag));
   const positionals = new Set(command.positionals.map(({ name }) => name));
   return {
     ...command,
+    summary,
     spec,
     ...(command.description === undefined && spec.description !== undefined ? { description: spec.description } : {}),
     positionals: [...command.positionals, ...spec.positionals.filter(({ name }) => !positionals.has(name))],

@@ -15,11 +15,10 @@ import { appSecrets } from "../process/app-secrets.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
 import { runDerivedCommand } from "../runtime/derived-command.ts";
 
-function defineChatACommand(verb: string, file: string, summary: string, positionals: readonly string[] = []): Command {
+function defineChatACommand(verb: string, file: string, positionals: readonly string[] = []): Command {
   const words = ["chat-a", verb];
   return defineCommand({
     words,
-    summary,
     description: "The request is signed with the app's signing secret and the time of this machine.",
     extendsDerived: true,
     flags: [
@@ -54,15 +53,8 @@ function defineChatACommand(verb: string, file: string, summary: string, positio
   });
 }
 
-const chatARequests = [
-  ["event", "event.json", "an event"],
-  ["interaction", "payload.txt", "an interaction"],
-  ["options", "payload.txt", "an options request"],
-] as const;
-
 const chatBMessaging = defineCommand({
   words: ["chat-b", "messaging"],
-  summary: "Verify and forward an activity of chat_b to its cluster",
   description: "The token comes from a file or the environment. --mint requests one from the running emulator.",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
@@ -101,11 +93,10 @@ async function mintToken(context: Context, activity: unknown): Promise<string> {
 }
 
 /** Defines a request of crm_a, signed as the CRM does if the app's secret is given. */
-function defineCrmACommand(verb: string, summary: string, example: readonly string[]): Command {
+function defineCrmACommand(verb: string, example: readonly string[]): Command {
   const words = ["crm-a", verb];
   return defineCommand({
     words,
-    summary,
     description: "The request is signed with the app's client secret and the time of this machine.",
     extendsDerived: true,
     flags: [
@@ -177,7 +168,6 @@ const signedRequest = { flag: "signed-request", type: "text" } as const satisfie
 
 const crmBOpen = defineCommand({
   words: ["crm-b", "open"],
-  summary: "Open the canvas app with a signed request",
   description: "Signs an envelope with the app's consumer secret, as the CRM does.",
   extendsDerived: true,
   readsDerived: { flags: [signedRequest] },
@@ -221,7 +211,6 @@ const username = createTextFlag(
 
 const billingEvent = defineCommand({
   words: ["billing", "event"],
-  summary: "Forward a billing event to the cluster of its customer",
   extendsDerived: true,
   flags: [username, createSecretFlag(password)],
   examples: [
@@ -249,15 +238,15 @@ async function resolveBasicAuth(
 }
 
 export const commands: readonly Command[] = [
-  ...chatARequests.map(([verb, file, subject]) =>
-    defineChatACommand(verb, file, `Forward ${subject} from chat_a to the team's cluster`),
-  ),
-  ...chatARequests.map(([verb, file, subject]) =>
-    defineChatACommand(`destination-${verb}`, file, `Forward ${subject} of chat_a within a destination`, ["default"]),
-  ),
+  defineChatACommand("event", "event.json"),
+  defineChatACommand("interaction", "payload.txt"),
+  defineChatACommand("options", "payload.txt"),
+  defineChatACommand("destination-event", "event.json", ["default"]),
+  defineChatACommand("destination-interaction", "payload.txt", ["default"]),
+  defineChatACommand("destination-options", "payload.txt", ["default"]),
   chatBMessaging,
-  defineCrmACommand("iframe", "Open the embedded app of crm_a", ["--contract-id", "T-17"]),
-  defineCrmACommand("cards", "List the cards that crm_a shows next to a record", ["--query", "associatedObjectId=245"]),
+  defineCrmACommand("iframe", ["--contract-id", "T-17"]),
+  defineCrmACommand("cards", ["--query", "associatedObjectId=245"]),
   crmBOpen,
   billingEvent,
 ];

@@ -1,3 +1,4 @@
+import type { Command } from "../../../src/cli/command.ts";
 import { commandGroups } from "../../../src/cli/command-tree/groups.ts";
 import { loadDeclarations } from "../../../src/cli/command-tree/tree.ts";
 import { writtenModules } from "../../../src/cli/command-tree/written-commands.ts";
@@ -11,7 +12,7 @@ export async function loadAllCommands(): Promise<CommandDeclaration[]> {
 }
 
 /** Loads the hand-written commands. */
-export async function loadHandWrittenCommands(): Promise<CommandDeclaration[]> {
+export async function loadHandWrittenCommands(): Promise<Command[]> {
   const loaders = new Set(Object.values(writtenModules).flat());
   return (await Promise.all([...loaders].map((load) => load()))).flatMap(({ commands }) => commands);
 }

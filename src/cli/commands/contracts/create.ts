@@ -41,7 +41,6 @@ function addSafeRepeat(error: unknown): unknown {
 
 export const contractsCreate = defineCommand({
   words: ["contracts", "create"],
-  summary: "Create a contract from a template",
   description:
     "The contract stays in DRAFT until it is sent; workflow_config.auto_send_to_counterparty sends it immediately. On a terminal, without --data and --set, the command asks for the template, its attributes and the counterparty.",
   extendsDerived: true,
@@ -86,8 +85,6 @@ export const contractsCreate = defineCommand({
 
 const contractsImportExecuted = defineCommand({
   words: ["contracts", "import-executed"],
-  summary: "Import a contract that was executed outside the service",
-  description: "Its composite ID begins with H-.",
   extendsDerived: true,
   flags: [idempotentFlag],
   examples: [

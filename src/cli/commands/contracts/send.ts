@@ -86,7 +86,6 @@ async function wasSentBefore(error: unknown, fetchStatus: StatusQuery, client: C
 /** Maps the status of a contract to an exit code, for scripts that poll (DECISIONS.md, L10). */
 export const contractsStatus = defineCommand({
   words: ["contracts", "status"],
-  summary: "Show a contract's status",
   extendsDerived: true,
   flags: [createSwitch("exit-status", "Exit 8 while the contract can be executed, and 1 if it cannot")],
   examples: [["Continue only when everyone has signed", "contracts status T-1 --exit-status"]],

@@ -6,7 +6,6 @@ import { runDerivedCommand } from "../../runtime/derived-command.ts";
 /** Tables can appear on shared screens. This table therefore shows only the location of the secrets. */
 const emulatorWorkspaces = defineCommand({
   words: ["emulator", "workspaces"],
-  summary: "List workspaces with their keys",
   extendsDerived: true,
   async run(input, context, spec) {
     await runDerivedCommand(spec!, input, context);
@@ -19,23 +18,12 @@ const emulatorWorkspaces = defineCommand({
 });
 
 /** Creates a derived command that shows new secrets. Runners mask the secrets, as they mask those of `env`. */
-const createMaskedCommand = (words: readonly string[], summary: string, secrets: readonly string[]) =>
+const createMaskedCommand = (words: readonly string[], secrets: readonly string[]) =>
   defineCommand({
     words,
-    summary,
     extendsDerived: true,
     run: (input, context, spec) => runDerivedCommand(spec!, input, context, { secrets }),
   });
-
-const tokensCreate = createMaskedCommand(["emulator", "tokens", "create"], "Create a token for the control plane", [
-  "token",
-]);
-
-const workspacesCreate = createMaskedCommand(
-  ["emulator", "workspaces", "create"],
-  "Create a workspace with its own keys and templates",
-  ["client_secret", "hmac_key"],
-);
 
 const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
   defineCommand({
@@ -62,8 +50,8 @@ const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | 
 
 export const commands: readonly Command[] = [
   emulatorWorkspaces,
-  workspacesCreate,
-  tokensCreate,
+  createMaskedCommand(["emulator", "workspaces", "create"], ["client_secret", "hmac_key"]),
+  createMaskedCommand(["emulator", "tokens", "create"], ["token"]),
   createDecisionCommand("approve", "AUTHORIZED"),
   createDecisionCommand("deny", "DENIED"),
 ];

@@ -171,7 +171,6 @@ function describeResend({ attempts }: { readonly attempts: readonly Attempt[] })
 
 const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
-  summary: "Resend the undelivered deliveries of a webhook",
   description:
     "Sends failed, skipped and retrying deliveries one after another, oldest first. Stops when one fails, after 100 deliveries, or after about 20 seconds. Exits 1 if some have not arrived.",
   extendsDerived: true,

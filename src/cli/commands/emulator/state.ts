@@ -16,8 +16,6 @@ import { buildFirstPageQuery, reportMoreRows } from "../../runtime/paging.ts";
 const emulatorStateExport = defineCommand({
   words: ["emulator", "state", "export"],
   prints: "content",
-  summary: "Print the whole state as one JSON document",
-  description: "It does not include the bytes of uploads.",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "file", type: "text" }] },
   flags: [createTextFlag("output", "FILE", "Write to a file that only you can read", { short: "o" })],
@@ -38,7 +36,6 @@ const emulatorStateExport = defineCommand({
 
 const emulatorStateImport = defineCommand({
   words: ["emulator", "state", "import"],
-  summary: "Replace the whole state with an exported one",
   description: "Accepts the output of svc emulator state export, from an emulator with the same clusters.",
   extendsDerived: true,
   examples: [["Restore an exported state", "emulator state import --data state.json"]],
@@ -78,7 +75,6 @@ const maxNamedSteps = 10;
 /** Names the undone steps on standard error, because a rewind can undo other steps than the user expects. */
 const emulatorRewind = defineCommand({
   words: ["emulator", "rewind"],
-  summary: "Restore the state from before a request, a time or N steps",
   extendsDerived: true,
   async run(input, context, spec) {
     const request = await prepareRequest<ResultOf<typeof rewind>>(spec!, input, context, { reads: true });

@@ -36,7 +36,6 @@ const workspaceFlags: ReadonlySet<string> = new Set(["workspace", "confirm", "ve
 /** Command that removes all identifiers of a workspace. A file becomes a job, and derived flags become one request. */
 const routerOffboard = defineCommand({
   words: ["router", "offboard"],
-  summary: "Delete all routing data of one workspace",
   description: `Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or the output of svc router resolve. Kinds: ${Object.keys(offboardKinds).join(", ")}. Each request is one transaction of at most --batch-size rows.`,
   extendsDerived: true,
   readsDerived: { flags: [dryRunFlag] },

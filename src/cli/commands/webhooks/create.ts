@@ -10,7 +10,6 @@ import { prepareRequest } from "../../runtime/derived-command.ts";
 
 const webhooksCreate = defineCommand({
   words: ["webhooks", "create"],
-  summary: "Subscribe a receiver to activities",
   description: "Warns if the emulator may not send to the address.",
   extendsDerived: true,
   async run(input, context, spec) {
