@@ -13,7 +13,7 @@ import { healthByWebhook, newestDeliveries, totalDeliveries, webhooks } from "..
 import { buildHref } from "../state/route.ts";
 import { Attention } from "./attention.tsx";
 import { TrackRow } from "./track-row.tsx";
-import { buildTimeline, sliceBetween } from "./tracks.ts";
+import { buildTimeline } from "./tracks.ts";
 
 /** Margin beyond the visible part, so that marks are rendered before they scroll into view. */
 const margin = 240;
@@ -106,6 +106,7 @@ function Tracks({
     look();
   }, [now]);
   const { from, to } = seen.value;
+  const ticks = axis.ticks.filter(({ x }) => x >= from && x < to);
   return (
     <section
       class="timeline"
@@ -119,7 +120,7 @@ function Tracks({
         {/* Comes first, so that the rest covers it. */}
         <div class="now-line" style={{ left: `${now}px` }} />
         <div class="axis" aria-hidden="true">
-          {selectLabelledTicks(sliceBetween(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled, day }) => (
+          {selectLabelledTicks(ticks, now).map(({ at, x, gap, isLabelled, day }) => (
             <span key={at}>
               {gap && (
                 <span class="gap" style={{ left: `${x - 42}px` }}>

@@ -198,24 +198,3 @@ export function layOutAxis(moments: readonly number[]): Axis {
   }
   return { ticks, width: x + 2 * collapsed };
 }
-
-/** Returns the items of a sorted list between two positions, as start index and length. */
-export function sliceBetween<Thing extends { readonly x: number }>(
-  all: readonly Thing[],
-  from: number,
-  to: number,
-): readonly Thing[] {
-  return all.slice(findFirstFrom(all, from), findFirstFrom(all, to));
-}
-
-/** Returns the index of the first item at or after a position. */
-function findFirstFrom(all: readonly { readonly x: number }[], x: number): number {
-  let low = 0;
-  let high = all.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (all[middle]!.x < x) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
