@@ -63,14 +63,13 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
   const localEmulator = isExplicit ? undefined : await findLocalEmulator(host);
   if (localEmulator) return createEmulatorSettings(localEmulator, host);
   const profile = isNamed || !(flag || isFromEnv) ? await resolveProfile({ globals, host }) : undefined;
-  const readProfile = profile === undefined ? undefined : createProfileReader(profile, host);
-  const router = readProfile?.("router_url");
-  const contracts = readProfile?.("contracts_url");
+  const router = profile?.read("router_url");
+  const contracts = profile?.read("contracts_url");
 
-  const profileKeys = { clientId: readProfile?.("client_id"), clientSecret: readProfile?.("client_secret") };
+  const profileKeys = { clientId: profile?.read("client_id"), clientSecret: profile?.read("client_secret") };
   const pair = { clientId: readVariable(host, "SVC_CLIENT_ID"), clientSecret: readVariable(host, "SVC_CLIENT_SECRET") };
   const [first, fallback] = isNamed ? [profileKeys, pair] : [pair, profileKeys];
-  const keys = [readEnvironmentKeys(host), profile === undefined ? {} : readProfileKeys(profile, host)];
+  const keys = [readEnvironmentKeys(host), profile?.clusterKeys];
   return {
     chosenBy: flag ? "--base-url" : isFromEnv ? "environment" : profile && `profile ${profile.name.value}`,
     // All addresses come from one source, so that a partial environment is not mixed with a partial profile.
@@ -81,7 +80,7 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
     clusterKey: readVariable(host, "SVC_CLUSTER_KEY"),
     basicAuth: parseBasicAuth(readVariable(host, "SVC_BASIC_AUTH")),
-    token: (isNamed ? readProfile?.("token") : undefined) ?? readVariable(host, "SVC_TOKEN") ?? readProfile?.("token"),
+    token: (isNamed ? profile?.read("token") : undefined) ?? readVariable(host, "SVC_TOKEN") ?? profile?.read("token"),
     hmacKey: readVariable(host, "SVC_WEBHOOK_HMAC_KEY"),
     controlToken: readVariable(host, "SVC_EMULATOR_TOKEN"),
     isEmulatorHere: false,
@@ -147,17 +146,16 @@ export async function readProfileEmulator({
   host,
 }: SettingsContext): Promise<ControlPlaneSettings | undefined> {
   const profile = await resolveProfile({ globals, host });
-  const readProfile = profile && createProfileReader(profile, host);
-  const url = checkUrl(readProfile?.("emulator_url"));
+  const url = checkUrl(profile?.read("emulator_url"));
   return (
-    url && { url: removePath(url), token: readProfile?.("emulator_token") ?? readVariable(host, "SVC_EMULATOR_TOKEN") }
+    url && { url: removePath(url), token: profile?.read("emulator_token") ?? readVariable(host, "SVC_EMULATOR_TOKEN") }
   );
 }
 
 /** Returns the public half of the API key in a profile that names an emulator. The key selects the workspace. */
 export async function readProfileKey(surroundings: SettingsContext): Promise<string | undefined> {
   const profile = await resolveProfile(surroundings);
-  return profile?.profile.emulator_url === undefined ? undefined : profile.profile.client_id;
+  return profile?.read("emulator_url") === undefined ? undefined : profile.read("client_id")?.value;
 }
 
 /**
@@ -183,12 +181,9 @@ export async function resolveEmulatorSetting(
 const removePath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
 
 /** The environment precedes the profile, regardless of how the profile was selected. */
-export async function resolveOAuthClientSetting({ globals, host }: SettingsContext): Promise<SettingValue | undefined> {
-  const variable = readVariable(host, "SVC_OAUTH_CLIENT_ID");
-  if (variable) return variable;
-  const profile = await resolveProfile({ globals, host });
-  return profile && createProfileReader(profile, host)("oauth_client_id");
-}
+export const resolveOAuthClientSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
+  readVariable(surroundings.host, "SVC_OAUTH_CLIENT_ID") ??
+  (await resolveProfile(surroundings))?.read("oauth_client_id");
 
 export const resolveProfileSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
   (await resolveProfile(surroundings))?.name;
@@ -199,7 +194,8 @@ export const readProfileName = ({ globals, host }: SettingsContext): SettingValu
 
 interface ChosenProfile {
   readonly name: SettingValue;
-  readonly profile: Profile;
+  readonly clusterKeys: Readonly<Record<string, SettingValue>>;
+  readonly read: (key: Exclude<keyof Profile, "cluster_keys">) => SettingValue | undefined;
 }
 
 async function resolveProfile(surroundings: SettingsContext): Promise<ChosenProfile | undefined> {
@@ -208,28 +204,19 @@ async function resolveProfile(surroundings: SettingsContext): Promise<ChosenProf
   const name =
     readProfileName(surroundings) ??
     (file.current === undefined ? undefined : { value: file.current, origin: getProfilesPath(env) });
-  return name && { name, profile: requireProfile(file, name.value) };
+  if (name === undefined) return undefined;
+  const { cluster_keys: keys = {}, ...profile } = requireProfile(file, name.value);
+  const origin = `profile ${name.value} in ${getProfilesPath(env)}`;
+  const toSetting = (value: string): SettingValue => ({ value, origin });
+  return {
+    name,
+    clusterKeys: Object.fromEntries(Object.entries(keys).map(([id, value]) => [id, toSetting(value)])),
+    read: (key) => (profile[key] ? toSetting(profile[key]) : undefined),
+  };
 }
 
 const checkUrl = (setting: SettingValue | undefined): SettingValue | undefined =>
   setting && { ...setting, value: parseBaseUrlFlag(setting.value, setting.origin) };
-
-const describeSource = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
-  `profile ${name.value} in ${getProfilesPath(env)}`;
-
-const createProfileReader =
-  (chosenProfile: ChosenProfile, host: Pick<Host, "env">) => (key: Exclude<keyof Profile, "cluster_keys">) => {
-    const value = chosenProfile.profile[key];
-    return value ? { value, origin: describeSource(chosenProfile, host) } : undefined;
-  };
-
-const readProfileKeys = (chosenProfile: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
-  Object.fromEntries(
-    Object.entries(chosenProfile.profile.cluster_keys ?? {}).map(([id, value]) => [
-      id,
-      { value, origin: describeSource(chosenProfile, host) },
-    ]),
-  );
 
 function readEnvironmentKeys(host: Pick<Host, "env">): Record<string, SettingValue> {
   const text = readVariable(host, "SVC_CLUSTERS");
