@@ -137,7 +137,7 @@ export const emulatorFailures = defineControlFailures({
     status: 409,
     when: "a receiver has not responded to an earlier delivery for a second",
     says: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
-    hint: "Try again after it responds. `svc webhooks schedule` lists its delivery first.",
+    hint: "If the receiver advances the clock, let it respond first. `svc webhooks schedule` lists its delivery first.",
   },
 
   // Webhooks and deliveries

@@ -137,7 +137,7 @@ describe("clock on the control plane", () => {
         error: {
           code: "delivery_in_progress",
           message: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
-          hint: "Try again after it responds. `svc webhooks schedule` lists its delivery first.",
+          hint: "If the receiver advances the clock, let it respond first. `svc webhooks schedule` lists its delivery first.",
         },
       },
     });
