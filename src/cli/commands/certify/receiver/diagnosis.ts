@@ -56,6 +56,9 @@ const partialBodyCheckIds = ["raw-body.split-character", "raw-body.long", "trans
 
 const jsonFormCheckIds = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
 
+/** Checks of bodies that arrive in parts. */
+const partialBodyCheckIds = ["raw-body.split-character", "raw-body.long", "transfer.chunked"];
+
 /**
  * Finds the likely mistakes by the pattern over all checks, because one mistake usually fails several checks.
  * `acceptedMistakes` lists the signature mistakes that the receiver accepted although it rejected all genuine
@@ -115,6 +118,12 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
   } else {
     const rewritten = jsonFormCheckIds.flatMap((id) => open.get(id) ?? []);
     if (rewritten.length > 1) addDiagnosis("reserialized-json", hasSameRejection(rewritten[0]!));
+    const [split, long] = partialBodyCheckIds.map((id) => open.get(id));
+    if (split && long && getRejection(split) === getRejection(long) && !open.has("raw-body.non-ascii"))
+      addDiagnosis(
+        "partial-body",
+        (item) => partialBodyCheckIds.includes(item.check.id) && hasSameRejection(split)(item),
+      );
   }
 
   for (const mistake of new Set([...open.values()].map(getOwnMistake)))
