@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
-import { startSignedReceiver } from "../../support/cli/signed-receiver.ts";
+import { impatientWall, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 
 const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout) as CertifyReport;
+const getMistakes = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
 
 describe("mistakes that svc webhooks certify names", () => {
   it("recognizes hexadecimal digits without leading zeros, although one signature in 64 has none", async (t) => {
@@ -18,5 +19,25 @@ describe("mistakes that svc webhooks certify names", () => {
       [checks.map(({ detail }) => detail), findings.map(({ mistake }) => mistake)],
       [["status 401: bad signature", "61 of 64 failed: status 401"], ["wrong-encoding"]],
     );
+  });
+
+  it("reports that a receiver does not respond to a forged delivery, and nothing else", async (t) => {
+    const { certify } = await startSignedReceiver(t, {
+      handle: async ({ isGenuine, response }) => void (isGenuine && response.end()),
+    });
+    const run = await certify(["--only", "signature.other-key,signature.missing", "--json"], { wall: impatientWall });
+    assert.deepEqual([run.exit, getMistakes(reportOf(run))], [1, [["broken-response", "failed"]]]);
+  });
+
+  it("does not take a rejected first delivery for a rejected repetition", async (t) => {
+    let count = 0;
+    const { certify } = await startSignedReceiver(t, {
+      respond(_, response) {
+        count += 1;
+        response.writeHead(count === 2 ? 500 : 200).end();
+      },
+    });
+    const run = await certify(["--only", "duplicate", "--json"]);
+    assert.deepEqual([run.exit, getMistakes(reportOf(run))], [1, [["unexplained", "failed"]]]);
   });
 });

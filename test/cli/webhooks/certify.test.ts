@@ -91,6 +91,11 @@ describe("svc webhooks certify", () => {
       respond: (body, response) => response.writeHead(body.length > 100_000 ? 413 : 200).end(),
     };
     assert.deepEqual(await certifyAndGetFindings(t, limited), [1, [["body-limit", "failed"]]]);
+    const strictStatus: ReceiverRules = {
+      isGenuine: () => true,
+      respond: (body, response) => response.writeHead(body.includes('"VOID"') ? 400 : 200).end(),
+    };
+    assert.deepEqual(await certifyAndGetFindings(t, strictStatus), [1, [["signature-unchecked", "failed"]]]);
     const moved: ReceiverRules = { respond: (_, response) => response.writeHead(302, { location: "/" }).end() };
     assert.deepEqual(await certifyAndGetFindings(t, moved), [1, [["redirect", "failed"]]]);
   });

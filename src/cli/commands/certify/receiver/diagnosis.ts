@@ -77,8 +77,7 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
 
   // A receiver that has ended hides all other mistakes.
   addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
-  const isAccepted = (id: string) => items.some((item) => item.check.id === id && wasAccepted(item));
-  if (isAccepted("signature.tampered") && isAccepted("signature.other-key"))
+  if (items.some((item) => item.check.id === "signature.other-key" && wasAccepted(item)))
     addDiagnosis("signature-unchecked", isSignature);
 
   const genuine = open.get("genuine");
@@ -129,13 +128,18 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
   return diagnoses;
 }
 
-/** Returns the mistake of a single check. A warning for a rejected forgery means that an exception rejected it. */
-const getOwnMistake = (item: ReceiverCheckResult): string =>
-  item.check.expects === "reject" && (item.result === "warning" || item.endsReceiver) && !wasAccepted(item)
-    ? "signature-crash"
-    : item.exchanges.some(({ response }) => response.status === 429)
-      ? "rate-limited"
-      : item.check.mistake;
+/**
+ * Returns the mistake of a single check. A forgery that was not accepted fails only if it got no response in time or
+ * ended the receiver. A warning for it means that an exception rejected it.
+ */
+function getOwnMistake(item: ReceiverCheckResult): string {
+  const { check, exchanges } = item;
+  if (check.expects === "reject" && !wasAccepted(item))
+    return item.result === "warning" || item.endsReceiver ? "signature-crash" : "broken-response";
+  if (exchanges.some(({ response }) => response.status === 429)) return "rate-limited";
+  // The first of two deliveries was rejected, which is neither repeated nor late.
+  return ["duplicate", "order"].includes(check.id) && exchanges.length === 1 ? "unexplained" : check.mistake;
+}
 
 /** Reports whether a check with a known mistake ends the receiver each time. */
 const isCrash = (item: ReceiverCheckResult): boolean =>
