@@ -115,8 +115,8 @@ export const receiverMistakes = lookupTable<Mistake>({
     code: encodings[encoding],
   },
   "header-case": {
-    title: "No signature is accepted, probably because of the key or the case of the header's name",
-    fix: `Read ${header} case-insensitively. Also check the key, and that no event is rejected because of its age.`,
+    title: "No signature is accepted",
+    fix: `Check the key. Read ${header} case-insensitively, compute the HMAC over the raw body, and reject no event because of its age.`,
     code: headerExamples,
   },
   "header-name": {
@@ -239,7 +239,7 @@ export const receiverMistakes = lookupTable<Mistake>({
     fix: "Store the event first. After a 2xx the service never sends it again.",
   },
   parallel: {
-    title: "Events that arrive together are rejected",
+    title: "Events that arrive together are not all accepted",
     fix: "Queue events instead of rejecting them, and look for locks that are held during a request.",
   },
   "lost-update": {
@@ -272,8 +272,8 @@ export const receiverMistakes = lookupTable<Mistake>({
     fix: "Send a status, a short body or none, and end the response within a few seconds.",
   },
   probe: {
-    title: "The command of --probe does not show what the receiver has stored",
-    fix: "Print the stored events or their number, and nothing that changes by itself, such as the time.",
+    title: "The output of --probe does not show which events arrived",
+    fix: "Let it print the stored events or their number, and nothing that changes by itself, such as the time. If it does, the receiver does not store what it accepts.",
   },
   unexplained: {
     title: "A genuine delivery is rejected",
