@@ -93,6 +93,25 @@ describe("service whose values have other types", () => {
   });
 });
 
+describe("service that responds with a web page", () => {
+  it("produces a finding that says so", async (t) => {
+    const folder = `${await createTestFolder(t)}/corpus`;
+    const service = await startTestEmulator(t);
+    const deviate: Deviation = (passing) => {
+      if (passing.label.endsWith("/entities/")) passing.text = "<hr>";
+    };
+    const before = await startDeviatingService(t, service.clusters[0]!.url, deviate, "responses");
+    const session = await recordSession(t, service, folder, before);
+    await readReferenceData(session);
+    await session.end();
+    const report = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    assert.deepEqual(
+      report.differences.map(({ id, recorded }) => [id, recorded]),
+      [["organizations.entities:200:type", "a body of 4 bytes that is not JSON"]],
+    );
+  });
+});
+
 describe("service that spells a declared value differently", () => {
   it("produces a finding, because the recording contains the value", async (t) => {
     const folder = `${await createTestFolder(t)}/corpus`;

@@ -319,9 +319,12 @@ function compareResponses(
   if (isText && hadBody && hasBody)
     return [...status, ...headers, ...compareValues(recorded.body.toString(), actual.body.toString(), "", context)];
   const isSame = hadBody === hasBody && (was === undefined) === (is === undefined);
-  const type = createDifference("type", "", was ?? recorded.body.length, is ?? actual.body.length);
+  const type = createDifference("type", "", was ?? describeBytes(recorded.body), is ?? describeBytes(actual.body));
   return [...status, ...headers, ...(isSame ? [] : [type])];
 }
+
+const describeBytes = ({ length }: Buffer): string | undefined =>
+  length === 0 ? undefined : `a body of ${length} bytes that is not JSON`;
 
 /** Reports whether a page contains all items of a list. Items of other pages can be older than the recording. */
 function isCompletePage(document: unknown): boolean {
