@@ -68,6 +68,18 @@ describe("JSON body", () => {
     });
   });
 
+  it("is not slower to read for texts that look like marks of exact numbers", async (t) => {
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(router, "POST", "/made", { body: json(anything) }), echo),
+    ]);
+    const write = (word: string) => {
+      const marks = Array.from({ length: 20_000 }, (_, at) => `${word}${at}:`).join("");
+      return () => send("POST", "/made", { headers: jsonType, body: `{"a":[1.10,"${marks}"]}` });
+    };
+    const times = await measureCostRatio(write("exact"), write("other"), 5);
+    assert.ok(times < 5, `it takes ${times} times as long`);
+  });
+
   it("echoes a lone surrogate as U+FFFD", async (t) => {
     const response = await post(t, z.object({ a: z.array(z.string()) }), '{"a":"x\\udc00y"}');
     assert.equal(JSON.parse(response.body).detail[0].input, "x\ufffdy");
