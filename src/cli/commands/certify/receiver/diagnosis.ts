@@ -49,9 +49,6 @@ const wrongSignatureCheckIds = ["undecoded-key", otherDigest, otherEncoding, "up
 );
 
 /** Checks of JSON formats, which differ between serializers. */
-/** Checks of bodies that arrive in parts. */
-const partialBodyCheckIds = ["raw-body.split-character", "raw-body.long", "transfer.chunked"];
-
 const jsonFormCheckIds = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
 
 /** Checks of bodies that arrive in parts. */
@@ -106,12 +103,6 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
     )
       addDiagnosis("unexplained", isGenuine);
     else addDiagnosis("header-case", isGenuine);
-    const [split, long] = partialBodyCheckIds.map((id) => open.get(id));
-    if (split && long && getRejection(split) === getRejection(long) && !open.has("raw-body.non-ascii"))
-      addDiagnosis(
-        "partial-body",
-        (item) => partialBodyCheckIds.includes(item.check.id) && hasSameRejection(split)(item),
-      );
   } else {
     const rewritten = jsonFormCheckIds.flatMap((id) => open.get(id) ?? []);
     if (rewritten.length > 1) addDiagnosis("reserialized-json", hasSameRejection(rewritten[0]!));
