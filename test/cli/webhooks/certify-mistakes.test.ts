@@ -40,4 +40,15 @@ describe("mistakes that svc webhooks certify names", () => {
     const run = await certify(["--only", "duplicate", "--json"]);
     assert.deepEqual([run.exit, getMistakes(reportOf(run))], [1, [["unexplained", "failed"]]]);
   });
+
+  it("finds a limit of the age of events, which only a retry exceeds", async (t) => {
+    const { certify } = await startSignedReceiver(t, {
+      respond(body, response) {
+        const { timestamp } = JSON.parse(body.toString("utf8")).activity_data;
+        response.writeHead(Math.abs(Date.now() - Date.parse(timestamp)) > 300_000 ? 401 : 200).end();
+      },
+    });
+    const run = await certify(["--skip", "transfer.interrupted", "--json"]);
+    assert.deepEqual([run.exit, getMistakes(reportOf(run))], [1, [["late-rejected", "failed"]]]);
+  });
 });

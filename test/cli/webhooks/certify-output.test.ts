@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hmacKey, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
@@ -102,11 +103,13 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
     ]);
   });
 
-  it("sends the same bytes in each run and writes the bytes to a folder", async (t) => {
+  it("sends the same bytes in each run except for their time, and writes the bytes to a folder", async (t) => {
     const { cwd, certify } = await startSignedReceiver(t);
     const runs: Record<string, string>[] = [];
     for (const folder of ["one", "two"]) {
-      await certify(["--keep", folder]);
+      await certify(["--keep", folder], {
+        wall: { ...systemWallClock, now: () => Date.parse("2027-01-02T03:04:05Z") },
+      });
       const names = (await readdir(join(cwd, folder))).sort();
       const texts = names.map(async (name) => [name, await readFile(join(cwd, folder, name), "latin1")] as const);
       runs.push(Object.fromEntries(await Promise.all(texts)));

@@ -19,7 +19,7 @@ export interface EventOptions {
   readonly activity?: string;
   readonly title?: string;
   readonly status?: string;
-  /** Offset in seconds from the time of the default event with the same number. */
+  /** Offset in seconds from the time of the default event with the same number. Negative for an earlier event. */
   readonly laterSeconds?: number;
   readonly extraFields?: Document;
 }
@@ -46,11 +46,15 @@ export const jsonContentType: readonly [name: string, value: string] = ["Content
 
 export type DeliveryFactory = ReturnType<typeof createDeliveryFactory>;
 
+/** Numbers of events are turned into distinct times within this interval. */
+const timeSpreadMs = 10_000;
+
 /**
- * Creates genuine events and their signatures by the default scheme. Events depend only on the key and the document of
- * the emulator, so each run sends the same bytes.
+ * Creates genuine events and their signatures by the default scheme. Events are dated by the wall clock, because
+ * receivers can have rules about their age.
  */
 export function createDeliveryFactory(document: Document, signingKey: string, wall: WallClock) {
+  const earliestMs = wall.now() - timeSpreadMs;
   let lastId = 0;
 
   /** Signs a body as the service does. */
@@ -69,7 +73,7 @@ export function createDeliveryFactory(document: Document, signingKey: string, wa
     createEvent(number: number, changes: EventOptions = {}): string {
       const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, extraFields } = changes;
       const data = document.activity_data as Document;
-      const timestamp = toIsoMicros(Date.parse(String(data.timestamp)) + (number + laterSeconds) * 1_000);
+      const timestamp = toIsoMicros(earliestMs + (number % timeSpreadMs) + laterSeconds * 1_000);
       return JSON.stringify({
         ...document,
         ...(activity !== undefined && { activity }),

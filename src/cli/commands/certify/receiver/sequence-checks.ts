@@ -65,7 +65,8 @@ export const sequenceChecks: readonly ReceiverCheck[] = [
       `The service retries for ${specifiedOutageMs / 60_000} minutes before it disables a webhook`,
       "late-rejected",
     ),
-    async ({ retryLate, createEvent }) => assessResponse(await retryLate(createEvent())),
+    async ({ retryLate, createEvent }) =>
+      assessResponse(await retryLate(createEvent({ laterSeconds: -specifiedOutageMs / 1_000 }))),
   ),
 ];
 
