@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { impatientWall, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 
@@ -12,12 +13,14 @@ describe("mistakes that svc webhooks certify names", () => {
     const { certify } = await startSignedReceiver(t, {
       isGenuine: (signature, expected) => signature === unpad(expected),
     });
+    // Signatures depend on the time of the events.
+    const wall = { ...systemWallClock, now: () => Date.parse("2027-01-02T03:04:05Z") };
     const { checks, findings } = reportOf(
-      await certify(["--only", "genuine,parallel", "--skip", "parallel.stored", "--json"]),
+      await certify(["--only", "genuine,parallel", "--skip", "parallel.stored", "--json"], { wall }),
     );
     assert.deepEqual(
       [checks.map(({ detail }) => detail), findings.map(({ mistake }) => mistake)],
-      [["status 401: bad signature", "61 of 64 failed: status 401"], ["wrong-encoding"]],
+      [["status 401: bad signature", "63 of 64 failed: status 401"], ["wrong-encoding"]],
     );
   });
 
