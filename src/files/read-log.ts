@@ -156,12 +156,15 @@ async function* readBlocks(file: DiskFile): AsyncGenerator<Buffer, void> {
 export async function* splitAtLineEnds(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Buffer, void> {
-  let rest: Uint8Array = Buffer.alloc(0);
+  let rest: Uint8Array[] = [];
   for await (const piece of pieces) {
-    const bytes = Buffer.concat([rest, piece]);
-    const end = bytes.lastIndexOf(newline) + 1;
-    rest = bytes.subarray(end);
-    if (end > 0) yield bytes.subarray(0, end);
+    const end = piece.lastIndexOf(newline) + 1;
+    if (end > 0) {
+      yield Buffer.concat([...rest, piece.subarray(0, end)]);
+      rest = [];
+    }
+    // The pieces of a line are joined once, because a line can be as long as the file.
+    if (end < piece.byteLength) rest.push(piece.subarray(end));
   }
-  if (rest.byteLength > 0) yield Buffer.from(rest);
+  if (rest.length > 0) yield Buffer.concat(rest);
 }

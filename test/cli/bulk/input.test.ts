@@ -3,9 +3,11 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
+import { readTextLines } from "../../../src/cli/commands/router/bulk/input/source.ts";
 import { startBulkService } from "../../support/cli/bulk-service.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { measureCostRatio } from "../../support/cost-ratio.ts";
 
 const digest = "ab".repeat(32);
 
@@ -69,6 +71,15 @@ describe("input rows", () => {
       const { lists } = await sendInput(t, "map-clients -", bytes(data));
       assert.deepEqual(lists, [["zoë", "名前", "last"]]);
     }
+  });
+
+  it("reads a long line in a time proportional to its length, as in a table whose lines end with CR", async () => {
+    const read = (lineEnd: string) => async () => {
+      const pieces = Array<Buffer>(3_000).fill(Buffer.from(`a,${"x".repeat(1_000)}${lineEnd}`));
+      for await (const _ of readTextLines(streamPieces(pieces)));
+    };
+    const times = await measureCostRatio(read("\r"), read("\n"), 4);
+    assert.ok(times < 4, `${times} times as long`);
   });
 
   it("numbers rows like the lines in an editor, including the heading and empty lines", async (t) => {
