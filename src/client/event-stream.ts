@@ -47,9 +47,9 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   let size = 0;
   let afterCarriageReturn = false;
   for await (const chunk of body) {
-    let text = decoder.decode(chunk, { stream: true });
-    if (afterCarriageReturn && text.startsWith("\n")) text = text.slice(1);
-    if (text === "") continue;
+    const decoded = decoder.decode(chunk, { stream: true });
+    if (decoded === "") continue;
+    const text: string = afterCarriageReturn && decoded.startsWith("\n") ? decoded.slice(1) : decoded;
     afterCarriageReturn = text.endsWith("\r");
     const [first = "", ...furtherLines] = text.split(/\r\n|\n|\r/);
     pieces.push(first);

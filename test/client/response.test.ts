@@ -186,6 +186,10 @@ describe("response validation", () => {
     ))
       parsedEvents.push(event);
     assert.deepEqual(parsedEvents, [{ a: 1 }, { b: 2 }]);
+    const ofAnyLineEnds: unknown[] = [];
+    for await (const event of parseServerSentEvents(streamPieces("data: 1\r", "\n", "\ndata: 2\r", "\r")))
+      ofAnyLineEnds.push(event);
+    assert.deepEqual(ofAnyLineEnds, [1, 2]);
     const stream = { "content-type": "text/event-stream; charset=utf-8" };
     const response = await readBody(events(z.object({})), 200, 'data: {"x":1}\n\n', stream);
     const streamed: unknown[] = [];
