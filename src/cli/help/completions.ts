@@ -1,9 +1,9 @@
 import { groupBy } from "../../base/object.ts";
+import { quoteShellWord } from "../../base/text.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { findFlag, isBareWord, skipFlagValues, startsWithWords } from "../parse/argv.ts";
 import { type DescribedCommand, formatFlagValue, getUnderlyingOperation } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
-import { quoteShellWord } from "../process/shell-words.ts";
 
 /** Directives of the shell scripts. All of them use the numbers of cobra. */
 const directives = { anything: 0, noSpace: 2, noFiles: 4 } as const;

@@ -1,3 +1,4 @@
+import { quoteShellWord } from "../../base/text.ts";
 import type { CommandExample } from "../../derive/command-spec.ts";
 
 /** Example, or its title with the command line, without `svc`, and its standard input. */
@@ -13,9 +14,6 @@ export const formatExample = ({ argv, stdin }: CommandExample): string =>
   `${stdin === undefined ? "" : `echo ${quoteShellWord(stdin)} | `}${formatCommandLine(argv)}`;
 
 export const formatCommandLine = (argv: readonly string[]): string => ["svc", ...argv.map(quoteShellWord)].join(" ");
-
-export const quoteShellWord = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 /**
  * Splits a command line with POSIX shell quoting into words. Returns undefined if a quote is not closed. A reference of

@@ -1,6 +1,7 @@
 import type { ArgumentsOf, ResultOf } from "../../api/operation.ts";
 import type { OperationById } from "../../api/registry.ts";
 import { toFields } from "../../base/object.ts";
+import { quoteShellWord } from "../../base/text.ts";
 import type { ConsoleOperation } from "../../derive/specs.ts";
 
 /** Arguments of an operation. */
@@ -93,7 +94,3 @@ function toFlagWords(flag: string | undefined, name: string, value: unknown): st
   if (value === false) return [`--no-${flag}`];
   return [`--${flag}`, quoteShellWord(String(value))];
 }
-
-/** Quotes a word for a shell if it contains special characters. */
-export const quoteShellWord = (word: string): string =>
-  /^[\w/:=.,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,5 +1,5 @@
+import { quoteShellWord } from "../../base/text.ts";
 import { CallError, callOperation } from "../api/call.ts";
-import { quoteShellWord } from "../api/operations.ts";
 import { getStatusTone, revealInvisible } from "../format.ts";
 import { Command } from "../parts/action.tsx";
 import { Empty, Facts, Head, Missing, Name, State, VirtualTime } from "../parts/messages.tsx";

@@ -6,7 +6,7 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { omitUndefined } from "../../../base/object.ts";
-import { pluralize } from "../../../base/text.ts";
+import { pluralize, quoteShellWord } from "../../../base/text.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets, type EmulatorAccess, withControlClient } from "../../connection/emulator/emulator-access.ts";
@@ -21,7 +21,6 @@ import {
 } from "../../output/ci.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { readEmulatorOptions } from "./options.ts";
 

@@ -1,5 +1,6 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import type { Liveness } from "../../../api/emulator/lifecycle.ts";
+import { quoteShellWord } from "../../../base/text.ts";
 import { getOrigin } from "../../../base/urls.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
@@ -9,7 +10,6 @@ import { probeListener } from "../../connection/emulator/emulator-access.ts";
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
 import { toStartError, toStateError } from "../../connection/emulator/start-errors.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { quoteShellWord } from "../../process/shell-words.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/programs.ts";
 
 interface OpenOptions {

@@ -2,12 +2,12 @@ import { relative } from "node:path";
 import type { Emulator, EmulatorEvent } from "../../../../../emulator/index.ts";
 import { formatNextAttempt } from "../../../../api/webhook-health/attempts.ts";
 import { toIsoMillis, type WallClock } from "../../../../base/clock.ts";
+import { quoteShellWord } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { resolveStateFile } from "../../../connection/emulator/run-file.ts";
 import { cyan, dim, red, type StyledLine, styleState, styleStatus, yellow } from "../../../output/styled.ts";
 import { truncateText } from "../../../output/table.ts";
 import type { Host } from "../../../process/host.ts";
-import { quoteShellWord } from "../../../process/shell-words.ts";
 
 /** Creates the line that scripts wait for (DECISIONS.md, L21). */
 export const createReadyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({
