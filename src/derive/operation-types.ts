@@ -120,14 +120,12 @@ function renderSchema(schema: JsonSchema, depth: number): string {
     return renderUnion(schema.type.map((type) => renderSchema({ ...schema, type }, depth)));
   switch (schema.type) {
     case "string":
-      return "string";
-    case "integer":
     case "number":
-      return "number";
     case "boolean":
-      return "boolean";
     case "null":
-      return "null";
+      return schema.type;
+    case "integer":
+      return "number";
     case "array":
       return Array.isArray(schema.prefixItems)
         ? `readonly [${(schema.prefixItems as JsonSchema[]).map((item) => renderSchema(item, depth)).join(", ")}]`
