@@ -220,7 +220,6 @@ export const resendDelivery = defineOperation({
 
 /** Purpose of an e-mail of the platform. */
 export const emailPurposes = ["signing", "redlining", "invitation", "trial"] as const;
-export type EmailPurpose = (typeof emailPurposes)[number];
 
 /** Reports of the e-mail provider, by RecordType, and their effect on an e-mail (DECISIONS.md, R27). */
 export const mailerEvents = {

@@ -97,8 +97,6 @@ const formatExport = (name: string, value = ""): string => `  export ${name}=${q
 
 type LogLevel = "info" | "warn" | "error";
 
-export type JsonLog = ReturnType<typeof createJsonLog>;
-
 /** Creates the log for log collectors: one JSON document per line on standard error. */
 export function createJsonLog({ output }: Pick<Context, "output">, wall: WallClock) {
   const printLine = (level: LogLevel, details: object) =>
