@@ -2,6 +2,7 @@ import { type Activity, activities } from "../../../api/activities.ts";
 import { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
 import { listContracts } from "../../../api/contracts/contract-list.ts";
 import type { ResultOf } from "../../../api/operation.ts";
+import { runConcurrently } from "../../../base/concurrency.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { parseDuration, parseIsoTime } from "../../../base/quantities.ts";
 import { pluralize } from "../../../base/text.ts";
@@ -124,17 +125,14 @@ async function listDueSince(since: number, client: Client): Promise<DueWebhook[]
   const fetch = (part: typeof query) => client.call(listContracts, { query: part });
   const { results } = await fetchAllPages(paging, "results", await fetch(query), query, fetch);
   const contracts = results.toReversed();
-  const due: DueWebhook[] = [];
-  for (let start = 0; start < contracts.length; start += maxConcurrent) {
-    const page = contracts.slice(start, start + maxConcurrent).map(async (contract) => {
-      const params = { contract_id: parseNumber(contract.id) };
-      // The contract can have been deleted after it was listed.
-      const metrics = await client.call(showProcessMetrics, { params }).catch(replaceMissing(undefined));
-      return listDue(contract, metrics, since);
-    });
-    due.push(...(await Promise.all(page)).flat());
-  }
-  return due;
+  const due: DueWebhook[][] = [];
+  await runConcurrently(contracts.entries(), maxConcurrent, async ([at, contract]) => {
+    const params = { contract_id: parseNumber(contract.id) };
+    // The contract can have been deleted after it was listed.
+    const metrics = await client.call(showProcessMetrics, { params }).catch(replaceMissing(undefined));
+    due[at] = listDue(contract, metrics, since);
+  });
+  return due.flat();
 }
 
 const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
-import { waitUntilAborted } from "../../../base/concurrency.ts";
+import { createDeferred, waitUntilAborted } from "../../../base/concurrency.ts";
 import { formatSize } from "../../../base/quantities.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
@@ -87,11 +87,8 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
       : await (await import("../verify/recording.ts")).joinRecording(plan.folder, context);
   const savedDeliveries = plan.folder === undefined || recording ? undefined : await openSavedDeliveries(plan.folder);
   const poster = plan.forwardTo === undefined ? undefined : await openDeliverySender(context);
-  let stop = () => {};
-  const whenStopped = new Promise<void>((resolve) => {
-    stop = resolve;
-    void waitUntilAborted(signal).then(resolve);
-  });
+  const { promise: whenStopped, resolve: stop } = createDeferred();
+  void waitUntilAborted(signal).then(stop);
 
   let number = 0;
   const receiver = await openWebhookReceiver({
