@@ -13,11 +13,7 @@ const fields = {
   email: email.describe("E-mail address of the person"),
   is_primary: z.boolean().describe("Make it the primary contact"),
 };
-const changes = {
-  name: fields.name.optional(),
-  email: fields.email.optional(),
-  is_primary: fields.is_primary.optional(),
-};
+const changes = z.object(fields).partial();
 
 const contactParams = counterpartyParams.extend({ contact_id: z.int().describe("ID of the contact") });
 
@@ -63,7 +59,7 @@ export const updateContacts = defineOperation({
     body: json(
       z.object({
         contacts: z
-          .array(z.object({ id: z.int(), ...changes }))
+          .array(z.object({ id: z.int(), ...changes.shape }))
           .min(1)
           .max(50),
       }),
@@ -94,7 +90,7 @@ export const updateContact = defineOperation({
   summary: "Change a contact of a counterparty",
   method: "PATCH",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts/{contact_id}/",
-  request: { params: contactParams, body: json(z.object(changes)) },
+  request: { params: contactParams, body: json(changes) },
   responses: { 200: json(Contact) },
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
