@@ -12,7 +12,7 @@ import { unemulatedFeatures, unemulatedRoutes } from "../api/contracts/unemulate
 import type { Failure } from "../api/failure.ts";
 import { failures } from "../api/failures.ts";
 import { getRequiredRole, type Operation } from "../api/operation.ts";
-import { lookupTable } from "../base/object.ts";
+import { groupBy, lookupTable } from "../base/object.ts";
 import { pluralize } from "../base/text.ts";
 import type { CommandDeclaration, FlagSpec, PositionalSpec } from "./command-spec.ts";
 import { findObservedFailure, type ObservedClaim, type ObservedClaims } from "./openapi.ts";
@@ -35,12 +35,12 @@ export function renderReference({ registry, commands, globalFlags, exitCodes, ob
   return `${joinBlocks(
     "# Reference",
     "Generated from the declarations in `src/api` by `src/derive/reference.ts`. “Basis” is the source of a fact: the specification, public material of the service, or an assumption.",
-    ...[...new Set(registry.map(({ service }) => service))].flatMap((service) => [
+    ...[...groupBy(registry, ({ service }) => service)].flatMap(([service, operations]) => [
       `## ${service.title}`,
       service.failures.length > 0 ? `Any operation may also respond with ${formatCodes(service.failures)}.` : "",
-      ...registry
-        .filter((operation) => operation.service === service)
-        .map((operation) => renderOperationSection(operation, findCommand(operation), observed[operation.id])),
+      ...operations.map((operation) =>
+        renderOperationSection(operation, findCommand(operation), observed[operation.id]),
+      ),
     ]),
     globalFlags.length > 0 ? "## Flags of every command" : "",
     renderFlagTable(globalFlags),

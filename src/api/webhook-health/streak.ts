@@ -34,7 +34,7 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
     delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })),
   );
   attempts.sort(compareAttemptTimes);
-  const sinceSuccess = attempts.slice(attempts.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
+  const sinceSuccess = listAttemptsSinceSuccess(attempts);
   for (const { getValue, describe, minDeliveries = 2 } of features) {
     const failing = [...groupBy(attempts, ({ delivery }) => getValue(delivery))].flatMap(([value, group]) =>
       value !== undefined && isFailingConsistently(group, attempts, minDeliveries) ? [{ value, group }] : [],
@@ -156,9 +156,8 @@ export function explainNoDeliveries(
         : `the deliveries of ${formatActivityCounts(before)} are no longer retained`,
     );
   }
-  for (const { workspace_id: id, workspace: name } of otherActivities.filter(isFirstOfItsWorkspace)) {
-    const workspaceActivities = otherActivities.filter(({ workspace_id }) => workspace_id === id);
-    reasons.push(`${formatActivityCounts(workspaceActivities)} happened in workspace ${id} (${name})`);
+  for (const [id, all] of groupBy(otherActivities, ({ workspace_id }) => workspace_id)) {
+    reasons.push(`${formatActivityCounts(all)} happened in workspace ${id} (${all[0]!.workspace})`);
   }
   if (otherActivities.length > 0) reasons.push(`this webhook belongs to workspace ${ownId} (${workspace})`);
   if (before.length === 0 && other.length > 0) {
@@ -166,9 +165,6 @@ export function explainNoDeliveries(
   }
   return reasons.length === 0 ? `${begin}, and none has happened.` : `${begin}, but ${reasons.join("; ")}.`;
 }
-
-const isFirstOfItsWorkspace = (one: ActivityHistory[number], i: number, all: ActivityHistory): boolean =>
-  all.findIndex(({ workspace_id }) => workspace_id === one.workspace_id) === i;
 
 const formatActivities = (names: readonly string[]): string =>
   names.length === 0

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
+import { groupBy } from "../../base/object.ts";
 import { callOperation, canReadSecrets } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { toStatusLabel } from "../deliveries/explain.ts";
@@ -77,20 +78,18 @@ const DeletedContract = ({ id }: { readonly id: string }) => (
 
 /** Shows every possible move with its conditions. Moves without a button have a command. */
 function NextActions({ contract }: { readonly contract: Contract }) {
-  const possible = findPossibleMoves(contract.contract_status);
-  const triggers = [...new Set(possible.map(({ trigger }) => trigger))];
+  const byTrigger = groupBy(findPossibleMoves(contract.contract_status), ({ trigger }) => trigger);
   return (
     <>
       <h2>Next actions</h2>
-      {triggers.some((trigger) => moveActions[trigger].by === "command") && (
+      {[...byTrigger.keys()].some((trigger) => moveActions[trigger].by === "command") && (
         <>
           <p class="muted">The commands need the API key of the contract's workspace:</p>
           <Command text={`eval "$(svc emulator env --workspace ${contract.workspace_id})"`} />
         </>
       )}
       <ul class="moves-list">
-        {triggers.map((trigger) => {
-          const moves = possible.filter((move) => move.trigger === trigger);
+        {[...byTrigger].map(([trigger, moves]) => {
           const action = moveActions[trigger];
           return (
             <li key={trigger}>

@@ -10,6 +10,7 @@ import {
   type Method,
   type Operation,
 } from "../../api/operation.ts";
+import { groupBy } from "../../base/object.ts";
 import { slugify } from "../../base/text.ts";
 import {
   buildSignaturePattern,
@@ -132,11 +133,7 @@ function isApplicableFailure({ status }: Failure<unknown>, { auth, request }: Op
 
 /** Builds one response per status, as OpenAPI requires. Failures with the same status have different examples. */
 function buildFailureResponses(operation: Operation, writer: SchemaWriter): Record<string, Json> {
-  const byStatus = new Map<number, FailureCode[]>();
-  for (const code of collectFailures(operation)) {
-    const { status } = catalogue[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
+  const byStatus = groupBy(collectFailures(operation), (code) => catalogue[code].status);
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, buildFailureResponse(codes, writer)]));
 }
 
@@ -144,7 +141,7 @@ const failureForms = Object.keys(failureShapes) as (keyof typeof failureShapes)[
 
 function buildFailureResponse(codes: readonly FailureCode[], writer: SchemaWriter): Json {
   const forms = failureForms.filter((form) => codes.some((code) => catalogue[code].shape === form));
-  const mediaTypes = [...new Set(forms.map((form) => failureShapes[form].mediaType))];
+  const formsByType = groupBy(forms, (form) => failureShapes[form].mediaType);
   const headersByCode = codes.map((code) => Object.keys(catalogue[code].headers?.(sampleData) ?? {}));
   const headers = [...new Set(headersByCode.flat())].map((name) => {
     const required = headersByCode.every((names) => names.includes(name));
@@ -154,8 +151,7 @@ function buildFailureResponse(codes: readonly FailureCode[], writer: SchemaWrite
     description: codes.map((code) => `${code}: ${catalogue[code].when}.`).join("\n"),
     ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
     content: Object.fromEntries(
-      mediaTypes.map((mediaType) => {
-        const ofType = forms.filter((form) => failureShapes[form].mediaType === mediaType);
+      [...formsByType].map(([mediaType, ofType]) => {
         const matchingCodes = codes.filter((code) => ofType.includes(catalogue[code].shape));
         return [
           mediaType,

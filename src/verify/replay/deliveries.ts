@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { toFields, tryParseJson } from "../../base/object.ts";
+import { groupBy, toFields, tryParseJson } from "../../base/object.ts";
 import { isSignatureHeader } from "../../schemes/webhook-schemes.ts";
 import type { CorpusExchange } from "../corpus.ts";
 import { getHeader, type HttpMessage, pairHeaders, parseJsonBody } from "../exchange.ts";
@@ -226,16 +226,14 @@ function findOlderWebhooks(exchanges: readonly CorpusExchange[], recorded: reado
   const created = exchanges
     .filter(({ operation, response }) => operation === "webhooks.create" && response.status < 300)
     .map(({ request }) => getPath(getRequestTarget(String(toFields(parseJsonBody(request)).url))));
-  const targets = new Map(recorded.map(({ target }) => [getPath(target), target]));
-  return [...targets].flatMap(([path, target]) => {
+  return [...groupBy(recorded, ({ target }) => getPath(target))].flatMap(([path, own]) => {
     if (created.includes(path)) return [];
-    const own = recorded.filter((item) => getPath(item.target) === path);
     const times = own.flatMap(({ attempts }) => attempts.map(({ at }) => at));
     const [from, to] = [Math.min(...times), Math.max(...times)];
     const activities = [...new Set(own.map(({ activity }) => activity))];
     /** Reports whether the recording must contain an activity of this time. */
     const isRecorded = (at: number) => at >= from && at <= to;
-    return [{ target, activities, isRecorded }];
+    return [{ target: own.at(-1)!.target, activities, isRecorded }];
   });
 }
 
@@ -246,14 +244,10 @@ function readEvent(message: Pick<HttpMessage, "body">) {
 }
 
 function groupDeliveries(exchanges: readonly CorpusExchange[]): RecordedDelivery[] {
-  const found = new Map<string, RecordedDelivery & { attempts: CorpusExchange[] }>();
-  for (const exchange of exchanges) {
-    if (exchange.callee !== "receiver") continue;
-    const { target, body } = exchange.request;
-    const key = `${target} ${body.toString("base64")}`;
-    const delivery = found.get(key) ?? { ...readEvent(exchange.request), target, attempts: [] };
-    delivery.attempts.push(exchange);
-    found.set(key, delivery);
-  }
-  return [...found.values()];
+  const received = exchanges.filter(({ callee }) => callee === "receiver");
+  const groups = groupBy(received, ({ request: { target, body } }) => `${target} ${body.toString("base64")}`);
+  return [...groups.values()].map((attempts) => {
+    const { request } = attempts[0]!;
+    return { ...readEvent(request), target: request.target, attempts };
+  });
 }

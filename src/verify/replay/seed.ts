@@ -1,4 +1,4 @@
-import { isObject, lookupTable, omitUndefined, toFields } from "../../base/object.ts";
+import { groupBy, isObject, lookupTable, omitUndefined, toFields } from "../../base/object.ts";
 import { getHeader, parseJsonBody, type RecordedExchange } from "../exchange.ts";
 
 type SeedRow = Readonly<Record<string, unknown>>;
@@ -57,9 +57,7 @@ export function findCallers(exchanges: readonly RecordedExchange[]): RecordedCal
   const accepted = exchanges.filter(
     ({ request, response }) => response.status !== 401 && getHeader(request, "client-id") !== undefined,
   );
-  const ids = [...new Set(accepted.map(({ request }) => getHeader(request, "client-id")!))];
-  const callers = ids.map((clientId) => {
-    const own = accepted.filter(({ request }) => getHeader(request, "client-id") === clientId);
+  const callers = [...groupBy(accepted, ({ request }) => getHeader(request, "client-id")!)].map(([clientId, own]) => {
     return { clientId, clientSecret: getHeader(own[0]!.request, "client-secret") ?? "unknown", exchanges: own };
   });
   return callers.length > 0 ? callers : [{ clientId: "replay", clientSecret: "replay", exchanges: [] }];

@@ -5,7 +5,7 @@ import spawn from "cross-spawn";
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { omitUndefined } from "../../../base/object.ts";
+import { groupBy, omitUndefined } from "../../../base/object.ts";
 import { pluralize, quoteShellWord } from "../../../base/text.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -148,9 +148,7 @@ function formatSummary(
   deliveredCount: number,
   exit: number,
 ): string {
-  const names = new Set(requests.map(({ operation }) => operation));
-  const rows = [...names].map((operation) => {
-    const all = requests.filter((request) => request.operation === operation);
+  const rows = [...groupBy(requests, ({ operation }) => operation)].map(([operation, all]) => {
     const name = operation ?? "not declared";
     const rejectedCount = all.filter(({ status }) => status >= 400 || status === 0).length;
     const findings = [...new Set(all.flatMap((request) => request.findings.map(({ code }) => code)))].join(", ");

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { groupBy } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type PositionalSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
@@ -173,17 +174,14 @@ async function undoJob({ folder, record }: StoredJob, concurrency: number, conte
     await output.note(`${record.id} moved nothing that is still mapped to ${cluster}`);
     return undefined;
   }
-  const lists = [...new Set(unmoved.map(([, from]) => from))].map((from) => ({
-    from,
-    identifiers: unmoved.filter(([, previous]) => previous === from).map(([identifier]) => identifier),
-  }));
-  const shares = lists.map(({ from, identifiers }) => `${identifiers.length} to ${from}`).join(", ");
+  const byCluster = groupBy(unmoved, ([, from]) => from);
+  const shares = [...byCluster].map(([from, rows]) => `${rows.length} to ${from}`).join(", ");
   await confirmYes(`Map back ${pluralize(unmoved.length, work.noun)} from ${cluster} (${shares})`, context);
   let firstFailure: FailureKind | undefined;
-  for (const { from, identifiers } of lists) {
+  for (const [from, rows] of byCluster) {
     // The rows are stored with the job, so that an undo job can be resumed.
     const path = join(folder, `undo-${encodeURIComponent(from)}.txt`);
-    await writeFileAtomic(path, identifiers.map((identifier) => `${identifier}\n`).join(""));
+    await writeFileAtomic(path, rows.map(([identifier]) => `${identifier}\n`).join(""));
     const failure = await startJob(
       {
         ...{ work, path, hash, batch_size, concurrency, scope: { ...scope, cluster_id: from }, mayMove: true },

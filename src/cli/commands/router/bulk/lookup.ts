@@ -1,6 +1,7 @@
 import { keyedTables, lookUpOwners } from "../../../../api/emulator/owners.ts";
 import { showClusterClient, showClusterEmail } from "../../../../api/router/mapping-tables.ts";
 import { runConcurrently } from "../../../../base/concurrency.ts";
+import { groupBy } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Client } from "../../../../client/client.ts";
 import { replaceMissing } from "../../../../client/errors.ts";
@@ -161,7 +162,7 @@ export async function confirmMoves(
   const clusters = await (await createLookup(work, context))?.([...sample]);
   const moving = [...(clusters?.values() ?? [])].filter((from) => from != null && from !== cluster);
   if (moving.length === 0) return;
-  const shares = [...new Set(moving)].map((name) => `${moving.filter((from) => from === name).length} of ${name}`);
+  const shares = [...groupBy(moving, (from) => from)].map(([from, all]) => `${all.length} of ${from}`);
   const part = hasMore ? ` (checked: the first ${sample.size})` : "";
   await confirmYes(`Move ${pluralize(moving.length, work.noun)}${part} to ${cluster} (${shares.join(", ")})`, context);
 }

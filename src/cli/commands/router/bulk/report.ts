@@ -1,4 +1,5 @@
 import { toIsoSeconds } from "../../../../base/clock.ts";
+import { groupBy } from "../../../../base/object.ts";
 import { describeDuration } from "../../../../base/quantities.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { PlannedRetry } from "../../../../client/network-failure.ts";
@@ -165,19 +166,16 @@ function createReport(
 }
 
 function formatHtml(id: string, report: readonly ReportRow[]): string {
-  const sections = new Set(report.map(([section]) => section));
   return [
     `${htmlBeginning}${escapeMarkup(id)}</title>`,
     "<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:50rem;padding:0 1rem}",
     "table{border-collapse:collapse;width:100%}td{border-top:1px solid #ccc;padding:.3rem .5rem;overflow-wrap:anywhere}",
     "td+td{text-align:right}</style>",
     `<h1>Bulk job ${escapeMarkup(id)}</h1>`,
-    ...[...sections].flatMap((name) => [
+    ...[...groupBy(report, ([section]) => section)].flatMap(([name, rows]) => [
       `<h2>${escapeMarkup(name)}</h2>`,
       "<table>",
-      ...report
-        .filter(([section]) => section === name)
-        .map(([, item, value]) => `<tr><td>${escapeMarkup(item)}</td><td>${escapeMarkup(value)}</td></tr>`),
+      ...rows.map(([, item, value]) => `<tr><td>${escapeMarkup(item)}</td><td>${escapeMarkup(value)}</td></tr>`),
       "</table>",
     ]),
     "</html>",
