@@ -1,6 +1,6 @@
 import { findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
 import { isExactNumber } from "../../base/json.ts";
-import { isObject, memoize } from "../../base/object.ts";
+import { isObject, memoize, tryParseJson } from "../../base/object.ts";
 import type { HttpRequest } from "../../client/request.ts";
 import type { Host } from "./host.ts";
 
@@ -93,11 +93,8 @@ function findSecrets({ url, headers, body }: SentRequest): string[] {
 
 function findSecretsInBody(body: SentRequest["body"]): string[] {
   if (typeof body !== "string" || body.length > maxBodyLength) return [];
-  try {
-    return findSecretsInValue("", JSON.parse(body));
-  } catch {
-    return findSecretsInUrl(`?${body}`, isSecretField);
-  }
+  const document = tryParseJson(body);
+  return document === undefined ? findSecretsInUrl(`?${body}`, isSecretField) : findSecretsInValue("", document);
 }
 
 function findSecretsInValue(name: string, value: unknown): string[] {
