@@ -104,7 +104,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
       [
         [
           "header-case",
-          "Read X-Made-Up-Signature case-insensitively. Also check the key, and that no event is rejected because of its age.",
+          "Check the key, read X-Made-Up-Signature case-insensitively, and compute the HMAC with the raw body.",
         ],
       ],
     );

@@ -116,7 +116,7 @@ export const receiverMistakes = lookupTable<Mistake>({
   },
   "header-case": {
     title: "No signature is accepted",
-    fix: `Check the key, read ${header} case-insensitively, and compute the HMAC over the raw body.`,
+    fix: `Check the key, read ${header} case-insensitively, and compute the HMAC with the raw body.`,
     code: headerExamples,
   },
   "header-name": {
