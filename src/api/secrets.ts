@@ -154,6 +154,9 @@ export function redactText(text: string, { mask }: Redaction = defaultRedaction)
   return redactQuoted(plain, mask);
 }
 
+/** Codes of failures, such as `not_found`. An authorization code of 128 bits has longer runs of letters. */
+const failureCode = /^[a-z]{1,16}(?:_[a-z]{1,16})*$/;
+
 /** Redacts quoted values such as `"token": "[redacted]"`, also in JSON within a JSON string. */
 function redactQuoted(text: string, mask: string): string {
   const name = /(\\{0,3}["'])([\w.-]{1,64})\1\s{0,4}:\s{0,4}(\\{0,3}["'])/g;
@@ -162,6 +165,7 @@ function redactQuoted(text: string, mask: string): string {
   for (let found = name.exec(text); found; found = name.exec(text)) {
     if (!isSecretName(found[2]!)) continue;
     const end = endOfQuoted(text, name.lastIndex, found[3]!);
+    if (found[2] === "code" && failureCode.test(text.slice(name.lastIndex, end))) continue;
     redacted += text.slice(at, name.lastIndex) + mask;
     at = end;
     name.lastIndex = end;

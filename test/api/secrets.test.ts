@@ -131,6 +131,8 @@ describe("string redaction", () => {
     [`{"client_secret": "${secret}","title":"x"}`, '{"client_secret": "[redacted]","title":"x"}'],
     [`{"a":"{\\"token\\":\\"${secret}\\"}"}`, '{"a":"{\\"token\\":\\"[redacted]\\"}"}'],
     [`{'code': '${secret}' and 'state': '${secret}`, "{'code': '[redacted]' and 'state': '[redacted]"],
+    ['{"code": "contract_not_found"}', '{"code": "contract_not_found"}'],
+    [`{"code": "${"q".repeat(27)}"}`, '{"code": "[redacted]"}'],
     ["body.token: This field is required.", "body.token: This field is required."],
   ] as const) {
     it(`redacts a string as ${redacted}`, () => assert.equal(redactText(text), redacted));
