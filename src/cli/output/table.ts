@@ -177,6 +177,9 @@ const ascii = /^[ -~]*$/;
 /** The segmenter is created for the first text that is not ASCII, because its tables take ten milliseconds to load. */
 let graphemes: Intl.Segmenter | undefined;
 
+/** Longer characters, such as a letter with a hundred accents, can be split. */
+const maxCharacterLength = 32;
+
 type OmittedPart = "start" | "middle" | "end";
 
 /** Cuts the text to this many columns, with `…` for the omitted part. No character is split. */
@@ -185,9 +188,11 @@ export function truncateText(text: string, columns: number, omittedPart: Omitted
   if (!ascii.test(text) && measureWidth(text) <= columns) return text;
   const room = Math.max(0, columns - 1);
   const tailWidth = omittedPart === "end" ? 0 : omittedPart === "start" ? room : Math.floor(room / 2);
-  const characters = splitCharacters(text);
-  const end = takeColumns(characters.toReversed(), tailWidth).toReversed().join("");
-  return `${takeColumns(characters, room - tailWidth).join("")}…${end}`;
+  // Only the ends are split, because the segmenter takes quadratic time.
+  const reach = maxCharacterLength * columns;
+  const tail = splitCharacters(text.slice(Math.max(0, text.length - reach)));
+  const end = takeColumns(tail.toReversed(), tailWidth).toReversed().join("");
+  return `${takeColumns(splitCharacters(text.slice(0, reach)), room - tailWidth).join("")}…${end}`;
 }
 
 function splitCharacters(text: string): readonly string[] {

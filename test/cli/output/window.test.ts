@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import width from "fast-string-width";
+import { measureWidth } from "../../../src/cli/output/styled.ts";
 import { truncateText } from "../../../src/cli/output/table.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
+import { measureCostRatio } from "../../support/cost-ratio.ts";
 
 /** Two webhooks with long URLs, one of them with wide characters in its title. */
 async function startWithWideTitles(t: Parameters<typeof startCliEmulator>[0]) {
@@ -196,6 +198,13 @@ describe("table on a terminal", () => {
     assert.equal(stdout.includes("\u001b[32mACTIVE\u001b[39m"), true);
     assert.equal(stripVTControlCharacters(stdout), (await show(80)).stdout);
   });
+});
+
+it("truncateText takes little longer than measuring the string", async () => {
+  const text = "😀".repeat(20_000);
+  const cut = () => truncateText(text, 30, "middle");
+  const times = await measureCostRatio(cut, () => measureWidth(text), 10);
+  assert.ok(times < 10, `${times} times as long`);
 });
 
 it("truncateText cuts a string between characters", () => {
