@@ -178,6 +178,11 @@ const rejectedLines: [string, string, RegExp][] = [
   ["an unreadable file", "contracts create --data none.json", /--data: cannot read none.json: no such file/],
   ["a folder instead of a file", "contracts create --data folder", /--data: folder is a folder, not a file/],
   ["a file that is not JSON", "contracts create --data bad.json", /--data: bad.json is not JSON/],
+  [
+    "a file that nests too deeply",
+    "contracts create --data deep.json",
+    /--data: deep.json is not JSON \(nested more than 1000 levels\)/,
+  ],
   ["an empty file", "contracts create --data empty.json", /--data: empty.json is empty/],
   ["an assignment without a value", "contracts create --set a", /--set must be PATH=VALUE/],
   ["an assignment to a prototype", "contracts create --set __proto__.x=1", /--set cannot write to __proto__.x/],
@@ -194,6 +199,7 @@ describe("invalid command line", () => {
       const cwd = await mkdtemp(join(tmpdir(), "svc-usage-"));
       await mkdir(join(cwd, "folder"));
       await writeFile(join(cwd, "bad.json"), "{");
+      await writeFile(join(cwd, "deep.json"), `${'{"contract_data":'.repeat(20_000)}1.0${"}".repeat(20_000)}`);
       await writeFile(join(cwd, "empty.json"), "");
       const sends = !argv.startsWith("completion ");
       const target = !sends ? [] : argv.includes("--base-url") ? ["--retries", "0"] : nowhere;

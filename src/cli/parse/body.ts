@@ -5,6 +5,7 @@ import type * as z from "zod";
 import { restoreExactNumbers, toPlainNumbers } from "../../base/json.ts";
 import { lookupTable } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
+import { parseJson } from "../../client/body.ts";
 import { getFsErrorReason, isFsError } from "../../files/disk.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
@@ -84,7 +85,7 @@ export async function readDocument(host: Host, path: string, flag: string, maxBy
   const name = path === "-" ? "standard input" : basename(path);
   if (text.trim() === "") throw new UsageError(`${flag}: ${name} is empty, expected a JSON document`);
   try {
-    return restoreExactNumbers(text, JSON.parse(text));
+    return restoreExactNumbers(text, parseJson(text));
   } catch (cause) {
     throw new UsageError(`${flag}: ${name} is not JSON (${(cause as Error).message})`, { cause });
   }
@@ -155,7 +156,7 @@ export function applyTypedAssignments(
 
 export function parseValue(text: string): unknown {
   try {
-    return restoreExactNumbers(text, JSON.parse(text));
+    return restoreExactNumbers(text, parseJson(text));
   } catch (cause) {
     if (!jsonStart.test(text)) return text;
     throw new UsageError(`--set: ${text} is not valid JSON (${(cause as Error).message})`, {
