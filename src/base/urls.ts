@@ -16,9 +16,9 @@ export function fillTemplate(template: string, values: Readonly<Record<string, s
   return template.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
     const value = values[name];
     if (value === undefined) throw new Error(`No value for {${name}} in ${template}`);
-    return name === "full_path"
-      ? String(value).split("/").map(encodeURIComponent).join("/")
-      : encodeURIComponent(String(value));
+    // A lone surrogate, for which encodeURIComponent throws, becomes U+FFFD as in a query.
+    const text = String(value).replace(/\p{Surrogate}/gu, "\ufffd");
+    return name === "full_path" ? text.split("/").map(encodeURIComponent).join("/") : encodeURIComponent(text);
   });
 }
 

@@ -78,9 +78,8 @@ function findPartProblems(
   schema: z.ZodType | undefined,
   value: unknown,
 ): ArgumentProblem[] {
-  const parsed = schema?.safeParse(value, { jitless: true });
-  if (!parsed || parsed.success) return [];
-  return parsed.error.issues.map((issue) => {
+  const issues = schema ? findIssues(schema, value) : [];
+  return issues.map((issue) => {
     const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
     return { in: part, path, message: describeIssue(issue), missing: getValueAt(value, path) === undefined };
   });
@@ -94,7 +93,7 @@ export function findIssues(schema: z.ZodType, value: unknown): readonly z.core.$
     // Zod passes issues as the arguments of one call, whose number is limited. A list with a hundred thousand issues
     // exceeds the limit.
     if (!(error instanceof RangeError)) throw error;
-    return [{ code: "custom", path: [], message: "too many differences to list", input: value }];
+    return [{ code: "custom", path: [], message: "too many invalid values to list", input: value }];
   }
 }
 

@@ -75,6 +75,21 @@ describe("request construction", () => {
     });
   });
 
+  it("sends half a character in a path as U+FFFD, as in a query", () => {
+    const args = { params: { thing_id: "a\ud800" }, query: { tag: ["b\udc00"] }, body: { name: "Ada" } };
+    const { url } = checkAndBuildRequest(rename, args, base, key);
+    assert.equal(url, "https://eu.example/base/things/a%EF%BF%BD/name?tag=b%EF%BF%BD");
+  });
+
+  it("rejects a list of more invalid values than can be reported", () => {
+    const declared = createWithAuth("none", json(z.object({ names: z.array(z.string()) })));
+    const args = { params: { cluster_id: "c" }, body: { names: Array(300_000).fill(1) } };
+    assert.throws(() => CheckedCall.check(declared, args), {
+      name: "InvalidArgumentsError",
+      problems: [{ in: "body", path: [], message: "too many invalid values to list", missing: false }],
+    });
+  });
+
   it("sends the key of the named cluster, the general key or no key", () => {
     const call = (cluster: string, clusterKey?: string) =>
       checkAndBuildRequest(createWithAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
