@@ -2,6 +2,7 @@ import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
+import { pollEvery } from "../../../base/timing.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import type { WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
@@ -115,14 +116,14 @@ export function createDevSession(
     await checkApp();
     const sessionContext = { ...context, signal: endSignal };
     const following = followEmulator(sessionContext, onEvent);
-    const statusLoop = isInteractive ? runStatusLoop() : undefined;
+    const stopStatus = isInteractive ? pollEvery(host.wall, defaultStatusIntervalMs, updateStatus) : undefined;
     try {
       await refresh().catch(() => {});
       if (isInteractive) await readKeys(sessionContext, onKey);
       else await waitUntilAborted(signal);
     } finally {
       sessionEnd.abort();
-      await Promise.all([following, statusLoop]);
+      await Promise.all([following, stopStatus?.()]);
     }
   }
 
@@ -193,11 +194,8 @@ export function createDevSession(
     await drawStatus();
   }
 
-  async function runStatusLoop(): Promise<void> {
-    while (!endSignal.aborted) {
-      await host.wall.sleep(defaultStatusIntervalMs, endSignal);
-      if (!endSignal.aborted && clock?.mode === "real") await drawStatus();
-    }
+  async function updateStatus(): Promise<void> {
+    if (clock?.mode === "real") await drawStatus();
   }
 
   async function drawStatus(): Promise<void> {
