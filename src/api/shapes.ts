@@ -11,7 +11,8 @@ const countGiven = (value: object, names: readonly string[]): number =>
 export const optionalString = z.string().optional();
 export const nullableString = z.string().nullable();
 
-const requireField = (name: string) => ({ required: [name] });
+/** Documents in JSON Schema that a field is required. */
+export const requireField = (name: string) => ({ required: [name] });
 
 /**
  * Documents in JSON Schema that exactly one of the fields is required. The handler reports errors in the framework's

@@ -1,13 +1,6 @@
 import { activityGroups } from "../api/activities.ts";
 import type { Basis } from "../api/basis.ts";
-import {
-  conditions,
-  emailDeliveryActivities,
-  type ForbiddenMove,
-  lifecycle,
-  type Move,
-  requirements,
-} from "../api/contracts/lifecycle.ts";
+import { conditions, emailDeliveryActivities, lifecycleRows, requirements } from "../api/contracts/lifecycle.ts";
 import { unemulatedFeatures, unemulatedRoutes } from "../api/contracts/unemulated-routes.ts";
 import type { Failure } from "../api/failure.ts";
 import { failures } from "../api/failures.ts";
@@ -118,7 +111,7 @@ const renderLifecycleSection = (): string =>
     ["```mermaid", "stateDiagram-v2", ...renderArrows(), "```"],
     renderMarkdownTable(
       ["Trigger", "From", "When", "Needs", "To", "Emits", "One virtual minute later"],
-      moves.map((move) => [
+      lifecycleRows.map((move) => [
         move.trigger,
         move.from.join(", "),
         "when" in move && move.when !== undefined ? conditions[move.when] : "",
@@ -132,12 +125,10 @@ const renderLifecycleSection = (): string =>
     ),
   );
 
-const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
-
 const specialTargets = lookupTable<string>({ "=": "(stays)", held: "(the status before the hold)" });
 
 function renderArrows(): string[] {
-  const lines = moves.flatMap((move) => {
+  const lines = lifecycleRows.flatMap((move) => {
     if ("refusedAs" in move || move.to === "=") return [];
     // A hold can return to many states. The diagram shows only the way out.
     const to = move.to === "held" ? "REDLINING" : renderNode(move.to);

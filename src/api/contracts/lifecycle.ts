@@ -204,7 +204,8 @@ export type RejectionCode<T extends Trigger> =
   | (typeof requirements)[RequirementOf<RowOf<T>>]
   | OwnRejectionCode<RowOf<T>>;
 
-const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
+/** The lifecycle, if the literal types of its rows are not needed. */
+export const lifecycleRows: readonly (Move | ForbiddenMove)[] = lifecycle;
 
 /**
  * Returns all activities that triggers can cause: first the immediate ones, then those of the e-mails. Metrics change
@@ -212,7 +213,7 @@ const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
  */
 export function activitiesCausedBy(...triggers: readonly Trigger[]): readonly Activity[] {
   const moves = triggers.flatMap((trigger) =>
-    rows.flatMap((row) => (row.trigger === trigger && "emits" in row ? [row] : [])),
+    lifecycleRows.flatMap((row) => (row.trigger === trigger && "emits" in row ? [row] : [])),
   );
   const activities = moves.flatMap(({ trigger, from, to, emits, sends }): Activity[] => {
     const changes = !from.includes("(new)") && ((to !== "=" && to !== "(deleted)") || trigger === "sign");

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { defineOperation, empty, json, responseHeaders } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { duration, optionalString } from "../shapes.ts";
+import { duration, optionalString, requireField } from "../shapes.ts";
 
 /** Which of the matching requests or attempts are affected, for both directions. */
 const turns = {
@@ -96,7 +96,6 @@ function findContradictions(input: FaultFields): string[] {
   return problems;
 }
 
-const requireField = (name: string) => ({ required: [name] });
 const forbidFields = (names: readonly string[]) => ({ not: { anyOf: names.map(requireField) } });
 
 /** The same rules in JSON Schema, for the OpenAPI documents. */

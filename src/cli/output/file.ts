@@ -1,12 +1,12 @@
 import { constants, createWriteStream, fstat, type Stats } from "node:fs";
-import { access, open, rm, stat } from "node:fs/promises";
+import { access, rm, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { InvalidResponseError } from "../../client/errors.ts";
 import type { ApiResponse } from "../../client/response.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
-import { formatFsError, isFsError } from "../../files/disk.ts";
+import { formatFsError, isFsError, readBeginning, systemDisk } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
@@ -63,7 +63,7 @@ async function rejectDataLoss(host: Host, path: string, flag: string, { inputs =
     if (input === undefined || (await getIdentity(host, input)) !== identity) continue;
     throw new UsageError(`${flag} must not be the input file ${path}`, { hint: "Choose another file." });
   }
-  const beginning = isOurs && (await readBeginning(resolve(host.cwd, path)));
+  const beginning = isOurs && (await readBeginning(systemDisk, resolve(host.cwd, path), 1_024).catch(() => ""));
   if (beginning && !isOurs(beginning)) throw createForeignFileError(path, flag);
 }
 
@@ -81,17 +81,6 @@ async function getIdentity({ cwd, stdin }: Host, path: string): Promise<string |
   // A file that cannot be inspected is not an input.
   const stats = await inspection.catch(() => undefined);
   return stats && `${stats.dev}:${stats.ino}`;
-}
-
-async function readBeginning(path: string): Promise<string> {
-  const file = await open(path, "r").catch(() => undefined);
-  if (!file) return "";
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(1_024), 0, 1_024, 0);
-    return buffer.toString("utf8", 0, bytesRead);
-  } finally {
-    await file.close();
-  }
 }
 
 /** The previous file stays until the content is complete. Pipes and devices are written directly. */

@@ -2,8 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import {
   type ContractStatus,
   conditions,
-  type ForbiddenMove,
-  lifecycle,
+  lifecycleRows,
   type Move,
   type Trigger,
   triggers,
@@ -124,8 +123,7 @@ interface Edge {
   readonly triggers: readonly Trigger[];
 }
 
-const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
-const moves = rows.filter((row): row is Move => "to" in row);
+const moves = lifecycleRows.filter((row): row is Move => "to" in row);
 
 const holdableStatuses: readonly ContractStatus[] = moves.flatMap(({ trigger, from }) =>
   trigger === "hold" ? from.filter((place) => place !== "(new)") : [],

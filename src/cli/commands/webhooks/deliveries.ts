@@ -11,6 +11,7 @@ import {
   type RetrySchedule,
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
+import { toIsoMillis } from "../../../base/clock.ts";
 import { describeDuration } from "../../../base/quantities.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
@@ -195,11 +196,10 @@ async function listWebhooks(file: string | undefined, context: Context): Promise
 }
 
 const formatDelay = (ms: number): string => (ms % 60_000 === 0 ? `${ms / 60_000} minutes` : describeDuration(ms));
-const toIso = (ms: number): string => new Date(ms).toISOString();
 
 /** Lists the attempts of a delivery without a 2xx response. The sixth failure disables the webhook. */
 function createRuleRows(schedule: RetrySchedule, start: number, workerTick: boolean) {
-  const rows = [{ attempt: 1, at: toIso(start), after: "0 minutes", reason: "immediately" }];
+  const rows = [{ attempt: 1, at: toIsoMillis(start), after: "0 minutes", reason: "immediately" }];
   let last = start;
   for (const i of schedule.keys()) {
     const failures = i + 1;
@@ -212,7 +212,7 @@ function createRuleRows(schedule: RetrySchedule, start: number, workerTick: bool
         : "";
     rows.push({
       attempt: failures + 1,
-      at: toIso(at),
+      at: toIsoMillis(at),
       after: formatDelay(Math.round((at - start) / 1_000) * 1_000),
       reason: `${formatDelay(delay)} after failed attempt ${failures}${roundingNote}${disabledNote}`,
     });
