@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
-import { type Auth, defineOperation, json, type Method } from "../operation.ts";
+import { defineOperation, json, type Method } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { expectedEmailHash } from "../shapes.ts";
 
@@ -20,15 +20,11 @@ const failures = ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster
  * listed identifiers to a cluster, and moves those of other clusters. DELETE removes those of the cluster, and ignores
  * unknown identifiers.
  */
-const bulk = <const M extends Method, S extends z.ZodObject, const A extends Auth = "cluster-key">(
-  method: M,
-  schema: S,
-  auth?: A,
-) =>
+const bulk = <const M extends Method, S extends z.ZodObject>(method: M, schema: S) =>
   ({
     ...routerOperation,
     method,
-    auth: (auth ?? "cluster-key") as A,
+    auth: "cluster-key",
     request: { body: json(schema) },
     responses: { 200: json(z.boolean().describe("Always true")) },
     failures,
@@ -165,7 +161,8 @@ export const BulkClusterChatATeamIDRequest = z.object({
 const chatATeamsExample = { chat_a_team_id_list: ["T-NORTHWIND"], cluster_id: "eu-1" };
 
 export const mapChatATeams = defineOperation({
-  ...bulk("POST", BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
+  ...bulk("POST", BulkClusterChatATeamIDRequest),
+  auth: "cluster-key-or-bearer",
   id: "chat-a-teams.map",
   summary: "Map chat_a teams to a cluster",
   path: "/router/v1/cluster_chat_a_teams/bulk",
@@ -174,7 +171,8 @@ export const mapChatATeams = defineOperation({
 });
 
 export const unmapChatATeams = defineOperation({
-  ...bulk("DELETE", BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
+  ...bulk("DELETE", BulkClusterChatATeamIDRequest),
+  auth: "cluster-key-or-bearer",
   id: "chat-a-teams.unmap",
   summary: "Remove chat_a teams of a cluster",
   path: "/router/v1/cluster_chat_a_teams/bulk",
