@@ -1,4 +1,3 @@
-import type { ChildProcess } from "node:child_process";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { checkOutputFile, removeEarlierReport, writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -74,18 +73,4 @@ export async function createReportWriter(
   const isOurs = (text: string) => text === "" || text.startsWith("<?xml");
   await removeEarlierReport(await checkOutputFile(host, path, "--report", { isOurs }));
   return (xml) => writeOutput(host, path, [Buffer.from(xml)]);
-}
-
-/** Whether a child process can have its own process group. */
-export const hasProcessGroups = process.platform !== "win32";
-
-/** Kills a process and its group. Ignores processes that have already ended. */
-export function killProcessGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
-  if (child.pid === undefined) return;
-  try {
-    if (hasProcessGroups) process.kill(-child.pid, signal);
-    else child.kill(signal);
-  } catch {
-    // All processes of the group have ended.
-  }
 }

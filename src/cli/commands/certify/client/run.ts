@@ -2,15 +2,13 @@ import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-// On Windows, npm is a batch file, which spawn of Node.js does not start.
-import spawn from "cross-spawn";
 import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { withSpinner } from "../../../prompt/terminal.ts";
 import { buildChildEnvironment } from "../../emulator/exec.ts";
-import { hasProcessGroups, killProcessGroup } from "../check.ts";
+import { endProcessGroup, killProcessGroup, startProcessGroup } from "../process-group.ts";
 import {
   type ClientObservation,
   clientScenarios,
@@ -141,10 +139,8 @@ function createEnvironment({ url, emulator }: ScriptedServer, folder: string, { 
 const maxOutputCharacters = 1_000_000;
 const maxOutputDelayMs = 500;
 
-/** Starts a client in its own process group, with empty standard input. */
-function startClient([program, ...args]: ClientOptions["argv"], env: Record<string, string>, context: Context) {
-  const { cwd } = context.host;
-  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: hasProcessGroups });
+function startClient(argv: ClientOptions["argv"], env: Record<string, string>, context: Context) {
+  const child = startProcessGroup(argv, { cwd: context.host.cwd, env });
   context.shutdown.onForcedExit(() => killProcessGroup(child, "SIGKILL"));
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -156,7 +152,7 @@ function startClient([program, ...args]: ClientOptions["argv"], env: Record<stri
   const exited = new Promise<void>((resolve, reject) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
       const reason = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
-      reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${reason}`, { cause }));
+      reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${argv[0]}: ${reason}`, { cause }));
     });
     // The output is complete at "close", which waits for child processes that share the pipes.
     child.once("exit", () => runAfterDelay(maxOutputDelayMs, resolve));
@@ -166,14 +162,12 @@ function startClient([program, ...args]: ClientOptions["argv"], env: Record<stri
   return { child, output: () => output, exited };
 }
 
-async function endClient({ child, exited }: ReturnType<typeof startClient>): Promise<void> {
-  if (getExitCode(child) === undefined) {
-    killProcessGroup(child, "SIGTERM");
-    const timeout = systemWallClock.sleep(maxTerminationMs, undefined, { inBackground: true });
-    await Promise.race([exited.catch(() => {}), timeout]);
-  }
-  killProcessGroup(child, "SIGKILL");
-}
+const endClient = ({ child, exited }: ReturnType<typeof startClient>): Promise<void> =>
+  endProcessGroup(
+    child,
+    exited.catch(() => {}),
+    { wall: systemWallClock, graceMs: maxTerminationMs },
+  );
 
 /** Returns the exit code, or 128 + n after a signal. Returns undefined while the process runs. */
 const getExitCode = ({ exitCode, signalCode }: ChildProcess): number | undefined =>

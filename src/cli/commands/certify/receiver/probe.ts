@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import { timedOut, withTimeout } from "../../../../base/timing.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
-import { type CheckFinding, failed, hasProcessGroups, killProcessGroup, notChecked, passed } from "../check.ts";
+import { type CheckFinding, failed, notChecked, passed } from "../check.ts";
+import { killProcessGroup, startProcessGroup } from "../process-group.ts";
 import { type CheckContext, describeResponse, type ReceiverCheck, type ReceiverProbe } from "./check.ts";
 import { isAccepted, type ReceiverResponse } from "./delivery.ts";
 import { tamperDelivery } from "./delivery-checks.ts";
@@ -87,14 +87,11 @@ const maxOutputBytes = 1024 * 1024;
 
 /** Runs the command and returns its output. */
 async function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise<string> {
-  const child = spawn(command, {
-    ...{ cwd: host.cwd, env, shell: true, detached: hasProcessGroups },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+  const child = startProcessGroup(command, { cwd: host.cwd, env, stderr: "ignore" });
   const chunks: Buffer[] = [];
   const findProblem = new Promise<string | undefined>((resolve) => {
     let size = 0;
-    child.stdout.on("data", (bytes: Buffer) => {
+    child.stdout?.on("data", (bytes: Buffer) => {
       chunks.push(bytes);
       size += bytes.length;
       if (size > maxOutputBytes) resolve("prints more than 1 MiB");
@@ -108,7 +105,7 @@ async function runProbe(command: string, { host, env, signal }: ProbeOptions): P
   const outcome = await withTimeout(host.wall, maxProbeMs, findProblem, signal);
   // Child processes can outlive the shell.
   killProcessGroup(child, "SIGKILL");
-  child.stdout.destroy();
+  child.stdout?.destroy();
   if (outcome === undefined) return Buffer.concat(chunks).toString("utf8");
   const timeout = signal.aborted ? "was interrupted" : `takes more than ${maxProbeMs / 1_000} s`;
   const problem = outcome === timedOut ? timeout : outcome;

@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { withTimeout } from "../../../../base/timing.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { canAnimate } from "../../../prompt/terminal.ts";
 import { getPort, probePort } from "../../webhooks/registration.ts";
-import { hasProcessGroups, killProcessGroup } from "../check.ts";
+import { endProcessGroup, killProcessGroup, startProcessGroup } from "../process-group.ts";
 
 export type ReceiverProcess = ReturnType<typeof createReceiverProcess>;
 
@@ -79,14 +79,11 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
         });
       }
       receiverOutput = "";
-      const startedChild = spawn(command, {
-        ...{ cwd: host.cwd, env: { ...env, PORT: String(getPort(url)) }, shell: true, detached: hasProcessGroups },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
+      const startedChild = startProcessGroup(command, { cwd: host.cwd, env: { ...env, PORT: String(getPort(url)) } });
       child = startedChild;
       exit = once(startedChild, "exit").catch(() => {});
       for (const stream of [startedChild.stdout, startedChild.stderr]) {
-        stream.on("data", (bytes: Buffer) => {
+        stream?.on("data", (bytes: Buffer) => {
           const text = bytes.toString("utf8");
           receiverOutput = (receiverOutput + text).slice(-maxRetainedCharacters);
           if (globals.verbose) for (const line of text.trimEnd().split("\n")) void output.note(`receiver: ${line}`);
@@ -99,10 +96,8 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
     async stop() {
       const endedChild = child;
       if (!endedChild) return;
-      killProcessGroup(endedChild, "SIGTERM");
-      await withTimeout(host.wall, maxShutdownMs, exit, context.forceSignal);
-      // Child processes can outlive the shell.
-      killProcessGroup(endedChild, "SIGKILL");
+      const grace = { wall: host.wall, graceMs: maxShutdownMs, signal: context.forceSignal };
+      await endProcessGroup(endedChild, exit, grace);
       await exit;
       const deadlineMs = host.wall.monotonicNow() + maxShutdownMs;
       while ((await isListening(url)) && host.wall.monotonicNow() < deadlineMs)
