@@ -1,6 +1,5 @@
 import { computeHmac, decodeAnyBase64, decodeBase64, hash } from "../base/hmac.ts";
 import { sortKeys, writeJson } from "../base/json.ts";
-import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import type { Diagnosis } from "./published.d.ts";
 import {
@@ -214,10 +213,17 @@ function listAlgorithms({ digest: right, getSignedText }: SignatureFormat, befor
   ];
 }
 
-/** Lists the same document in the styles of common serializers. The list is empty if the text is not JSON. */
+/** The list is empty if the text is not JSON, or nests too deeply to be serialized. */
 function rewriteJson(text: string): Mistake<string>[] {
-  const document = tryParseJson(text);
-  if (document === undefined) return [];
+  try {
+    return listJsonStyles(text, JSON.parse(text));
+  } catch {
+    return [];
+  }
+}
+
+/** Lists the same document in the styles of common serializers. */
+function listJsonStyles(text: string, document: unknown): Mistake<string>[] {
   const compact = JSON.stringify(document);
   const sorted = JSON.stringify(sortKeys(document));
   const spaced = writeJson(compact, "spaced");

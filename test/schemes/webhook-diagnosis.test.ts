@@ -184,6 +184,15 @@ describe("signature diagnosis", () => {
     );
   });
 
+  it("finds a mistake in a body that nests too deeply to be serialized again", () => {
+    const body = "[".repeat(50_000) + "]".repeat(50_000);
+    const { deviations } = diagnoseMistake({ body: `${body}\n`, signature: sign(body) });
+    assert.deepEqual(
+      deviations.map(({ code }) => code),
+      ["newline-trimmed"],
+    );
+  });
+
   for (const unexplained of ["", "?", "no signature at all", sign("other")]) {
     it(`finds no mistake for ${JSON.stringify(unexplained.slice(0, 20))} after trying all combinations`, () =>
       // Seven algorithms, six keys, and four bodies in four formats.
