@@ -39,11 +39,15 @@ export class OperationTable {
   }
 
   /** Returns undefined if the path or the method is wrong, or a parameter is empty. */
-  match({ method = "", headers }: IncomingMessage, { isPath, path }: RequestTarget): OperationMatch | undefined {
+  match(
+    { method = "", headers }: IncomingMessage,
+    { isPath, path, endsWithSlash }: RequestTarget,
+  ): OperationMatch | undefined {
     if (this.#isControl && method === "HEAD") return this.#matchHead(path);
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
     const route = this.#routes.find(method, path);
-    if (route) return this.#selectMatch(route, headers.accept);
+    const isOtherSlash = endsWithSlash && route && this.all[route.index]!.operation.lastTakesSlashes;
+    if (route && !isOtherSlash) return this.#selectMatch(route, headers.accept);
     if (isPath && this.#catchAll && this.methods.includes(method)) {
       return { bound: this.#catchAll, params: { full_path: path.slice(1) } };
     }

@@ -66,6 +66,8 @@ export interface RequestTarget {
   readonly isPath: boolean;
   /** Decoded path, which is matched with routes. */
   readonly path: string;
+  /** True if the path as sent ends with a slash. An escaped one is part of a value. */
+  readonly endsWithSlash: boolean;
   /** Query as sent, without the question mark. */
   readonly search: string;
 }
@@ -82,6 +84,7 @@ export function parseRequestTarget(target: string): RequestTarget {
   return {
     isPath: origin !== undefined,
     path: escapedOrForeignPattern.test(path) ? unescapeBytes(path) : path,
+    endsWithSlash: path.endsWith("/"),
     search: query < 0 ? "" : localTarget.slice(query + 1),
   };
 }

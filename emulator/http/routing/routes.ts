@@ -142,8 +142,7 @@ function searchRoutes(
     if (parameterRoute) return parameterRoute;
     values.pop();
   }
-  // A trailing slash is part of the path's spelling and not of the value.
-  const slashRoute = path.endsWith("/") ? undefined : node.slashRoutes.find(accepts);
+  const slashRoute = from < path.length ? node.slashRoutes.find(accepts) : undefined;
   if (slashRoute) values.push(path.slice(from));
   return slashRoute;
 }

@@ -43,7 +43,7 @@ describe("external metadata", () => {
     assert.deepEqual(events[1]?.external_metadata, both);
   });
 
-  for (const record of ["deal/9", "/a//b", "50% of 1/2 ?#é"]) {
+  for (const record of ["deal/9", "/a//b", "https://crm.example/deals/9/", "/", "50% of 1/2 ?#é"]) {
     it(`finds the record ${record}, whose ID contains slashes`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { id } = await createDraftContract(emulator.api, { external_metadata: { id: record } });
@@ -57,6 +57,8 @@ describe("external metadata", () => {
         status: 405,
         body: { detail: 'Method "POST" not allowed.' },
       });
+      const otherSpelling = await emulator.api("GET", path(`${encodeURIComponent(record)}/`));
+      assert.equal(otherSpelling.status, 302);
     });
   }
 
