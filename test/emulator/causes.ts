@@ -204,6 +204,13 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       await fixture.call("emulator-contracts.complete-review", id, {});
       return () => fixture.call("emulator-contracts.approve", id, {});
     },
+    async (fixture) => {
+      await create(fixture);
+      const [first] = finance.approvals;
+      const approvals = [1, 2].map((order) => ({ ...first, order }));
+      await fixture.call("approvals.create", t1, { approvals });
+      return () => fixture.call("emulator-contracts.approve", id, {});
+    },
   ],
   "emulator-contracts.void": [actOnDraft("emulator-contracts.void", id, {})],
   "emulator-contracts.hold": [actOnDraft("emulator-contracts.hold", id, {})],

@@ -62,7 +62,7 @@ export interface Move {
   readonly requires?: readonly Requirement[];
   /** `=` keeps the status; `held` returns to the status before the hold. */
   readonly to: ContractStatus | "=" | "held" | "(deleted)";
-  /** Activities that the transition emits. The notification is emitted for each signatory whose turn begins. */
+  /** Activities that the transition emits. Notifications and requested approvals are emitted as their turn begins. */
   readonly emits: readonly Activity[];
   /**
    * E-mails that the transition sends. One virtual minute later, each is reported as delivered unless the status of the
@@ -152,7 +152,7 @@ export const lifecycle = [
     from: editable,
     requires: ["approval-pending"],
     to: "=",
-    emits: ["CONTRACT_APPROVAL_COMPLETED"],
+    emits: ["CONTRACT_APPROVAL_COMPLETED", "CONTRACT_APPROVAL_REQUESTED"],
   },
   {
     trigger: "mark-for-execution",

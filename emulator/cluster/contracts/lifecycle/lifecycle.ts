@@ -141,6 +141,12 @@ export function findInvitedSignatories({ to }: Move, before: Contract, after: Co
   return after.signatories.filter(({ id, sent_at }) => sent_at !== null && !invitedIds.has(id));
 }
 
+/** Returns the approvals that the move requested. Those of a later order are requested when it is their turn. */
+export function findRequestedApprovals(before: Contract, after: Contract): ContractApproval[] {
+  const wasPending = new Set(before.approvals.flatMap(({ id, status }) => (status === "PENDING" ? id : [])));
+  return after.approvals.filter(({ id, status }) => status === "PENDING" && !wasPending.has(id));
+}
+
 /** Returns an earlier signatory who has not signed yet. Without an order no signatory precedes another. */
 export function findPrecedingSignatory(
   signatories: readonly ContractSignatory[],

@@ -10,7 +10,7 @@ import { endInvitations } from "../../invitations/invite.ts";
 import { haveMetricsChanged } from "../details.ts";
 import { readContractFacts } from "../records.ts";
 import { type Contract, contracts } from "../rows.ts";
-import { applyMove, findInvitedSignatories } from "./lifecycle.ts";
+import { applyMove, findInvitedSignatories, findRequestedApprovals } from "./lifecycle.ts";
 import { type Addressees, listCounterpartyAddresses, startTimers, type TimerOptions } from "./timers.ts";
 
 export interface LifecycleContext {
@@ -85,8 +85,11 @@ async function applyTransition(
   const emit = (activity: Activity, data?: Readonly<Record<string, unknown>>) =>
     emitEvent(tx, clock, { workspace_id, activity, at, performed_by, contract, data });
   for (const activity of appliedMove.emits) {
-    for (const data of createActivityDataPerPerson(activity, after, { invitees, addressees }))
-      await emit(activity, data);
+    const dataObjects =
+      activity === "CONTRACT_APPROVAL_REQUESTED"
+        ? findRequestedApprovals(before, after).map(() => ({}))
+        : createActivityDataPerPerson(activity, after, { invitees, addressees });
+    for (const data of dataObjects) await emit(activity, data);
     if (activity === "CONTRACT_CREATED" && after.external_metadata) await emit("CONTRACT_EXTERNAL_METADATA_CREATED");
   }
   if (from !== "(new)" && haveMetricsChanged(before, after)) await emit("CONTRACT_PROCESS_METRIC_UPDATED");

@@ -214,6 +214,7 @@ describe("approvals API", () => {
   const ben = { id: 12, name: "Ben Okafor", email: "ben@northwind.example" };
   const finance = { name: "Finance", notes: "Over 10k", approver_user_id: 12, order: 1 };
   const legal = { name: "Legal", notes: "", approver_role_id: 1, order: 2 };
+  const risk = { name: "Risk", notes: "", approver_user_id: 11, order: 1 };
 
   it("requests approvals in order and records decisions of the approvers", async (t) => {
     const emulator = await startTestEmulator(t);
@@ -265,6 +266,23 @@ describe("approvals API", () => {
       },
     });
     assert.deepEqual(listActivityNames(await readPayloads()), [
+      "CONTRACT_APPROVAL_REQUESTED",
+      "CONTRACT_APPROVAL_COMPLETED",
+      "CONTRACT_APPROVAL_REQUESTED",
+    ]);
+  });
+
+  it("emits each request of a group when its turn begins", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const { id } = await createContract(emulator.api);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
+    await emulator.api("POST", approvals(id), { body: { approvals: [finance, risk, legal] } });
+    for (let n = 0; n < 3; n += 1) await emulator.control("POST", `contracts/${id}/approve`, { body: {} });
+    assert.deepEqual(listActivityNames(await readPayloads()), [
+      "CONTRACT_APPROVAL_REQUESTED",
+      "CONTRACT_APPROVAL_REQUESTED",
+      "CONTRACT_APPROVAL_COMPLETED",
+      "CONTRACT_APPROVAL_COMPLETED",
       "CONTRACT_APPROVAL_REQUESTED",
       "CONTRACT_APPROVAL_COMPLETED",
     ]);
