@@ -89,10 +89,12 @@ function listAnswerRows(
   answers: Readonly<Record<string, unknown>>,
 ): PdfSheet["rows"] {
   const labels = new Map(questions.map(({ variable, display_label }) => [variable, display_label]));
-  return Object.entries(answers).map(([variable, answer]) => [
-    labels.get(variable) ?? variable,
-    typeof answer === "string" ? answer : toExactJson(answer),
-  ]);
+  return Object.entries(answers)
+    .filter(([, answer]) => answer !== null)
+    .map(([variable, answer]) => [
+      labels.get(variable) ?? variable,
+      typeof answer === "string" ? answer : toExactJson(answer),
+    ]);
 }
 
 /** Stores the bytes of an inline document. It must run before the transaction that refers to the blob. */
