@@ -61,7 +61,7 @@ export const documentHandlers = {
     const document = findNewestVersion(row, docxMediaType);
     const isOutdated = document !== row.versions.at(-1);
     if (!document || (isOutdated && !body.fallback_to_last_available_docx))
-      return fail("no-document", { format: "DOCX" });
+      return fail("no-document", { format: "DOCX", hasOlder: document !== undefined });
     return createAttachment(document, blobs);
   },
 

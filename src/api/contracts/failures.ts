@@ -157,10 +157,13 @@ export const contractsFailures = {
     says: "Unable to unmark the contract for execution.",
   }),
   "no-document": defineDomainFailure({
-    when: "the contract has no document of that format",
+    when: "the contract has no document of that format, or only an older one",
     basis: assumedCode,
     code: "SVC_ASSUMED_114",
-    says: ({ format }: { format: string }) => `This contract has no ${format} document.`,
+    says: ({ format, hasOlder }: { format: string; hasOlder?: boolean }) =>
+      hasOlder
+        ? `The newest version of this contract is not a ${format} document.`
+        : `This contract has no ${format} document.`,
   }),
   "not-a-contact": defineDomainFailure({
     when: "no counterparty of the contract has a contact with that address",

@@ -223,15 +223,16 @@ describe("DOCX download of a contract", () => {
       document_name: "v2.pdf",
       document_base_64: (await createPdf()).toString("base64"),
     });
-    await assertRejected(emulator, () => downloadDocx({}), none);
+    const message = "The newest version of this contract is not a DOCX document.";
+    await assertRejected(emulator, () => downloadDocx({}), createDomainError("SVC_ASSUMED_114", message));
     assert.equal((await downloadDocx({ fallback_to_last_available_docx: true })).status, 200);
   });
 });
 
 describe("contract text", () => {
-  it("returns the text of the generated PDF, as a whole or by line", async (t) => {
+  it("returns the text of the generated PDF without null answers, as a whole or by line", async (t) => {
     const emulator = await startTestEmulator(t);
-    const { id } = await createDraftContract(emulator.api);
+    const { id } = await createDraftContract(emulator.api, { contract_data: { discount: null } });
     const content = (query = "") => emulator.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
     const lines = [
       "NDA with Acme",
