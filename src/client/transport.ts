@@ -43,17 +43,21 @@ const maxConnectMs = 10_000;
 /** Without it, undici creates an error per connection. Node formats the stack of each, also if no request is open. */
 const closedError = new errors.ClientDestroyedError();
 
-/** Sends HTTP through undici: one pool per origin, no redirects. Every failure is a NetworkError. */
+/**
+ * Sends HTTP through undici: per origin a pool and the connections of streams, no redirects. Every failure is a
+ * NetworkError.
+ */
 export function createTransport(options: TransportOptions = {}): Transport {
   const { findProxy, connections = 16, maxResponseBytes, wall = systemWallClock } = options;
   const connectTimeoutMs = Math.min(maxConnectMs, options.connectTimeoutMs ?? maxConnectMs);
-  const directAgent = new Agent({
-    connections,
-    connect: createContinueSkippingConnector(buildConnector({ timeout: connectTimeoutMs })),
-  });
+  const connect = createContinueSkippingConnector(buildConnector({ timeout: connectTimeoutMs }));
+  const wholeAgent = new Agent({ connections, connect });
+  // A caller can leave a stream open or unread. Other requests do not wait for its connection.
+  const streamAgent = new Agent({ connect });
   const tunnels = new Map<string, Dispatcher>();
 
-  function resolveRoute(url: URL, proxy: ForwardProxy | undefined): Route {
+  function resolveRoute(url: URL, proxy: ForwardProxy | undefined, isStream: boolean): Route {
+    const directAgent = isStream ? streamAgent : wholeAgent;
     const { origin, host, pathname, search } = url;
     const path = pathname + search;
     if (!proxy) return { dispatcher: directAgent, origin, path, headers: {} };
@@ -73,7 +77,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
     async send(request, { timeoutMs, silenceMs, chooseReadMode = () => "whole", repeatable = false, signal }) {
       const url = new URL(request.url);
       const proxy = findProxy?.(url);
-      const { dispatcher, origin, path, headers } = resolveRoute(url, proxy);
+      const { dispatcher, origin, path, headers } = resolveRoute(url, proxy, chooseReadMode(200) !== "whole");
       signal?.throwIfAborted();
       const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxResponseBytes, chooseReadMode, signal });
       const body = watchBody(request.body);
@@ -105,7 +109,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
       return { ...decodedResponse, body: mapStreamErrors(decodedResponse.body, toFailure) };
     },
     async close() {
-      await Promise.all([directAgent, ...tunnels.values()].map((dispatcher) => dispatcher.destroy(closedError)));
+      await Promise.all(
+        [wholeAgent, streamAgent, ...tunnels.values()].map((dispatcher) => dispatcher.destroy(closedError)),
+      );
     },
   };
 }
