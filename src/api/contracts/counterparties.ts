@@ -144,7 +144,7 @@ export const updateCounterparty = defineOperation({
   emits: ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"],
   cli: { command: "contracts counterparties update" },
   basis: createAssumption(
-    "The path is public, but the method and body are not. The body has the same fields as in a create request (DECISIONS.md, C29).",
+    "The path is public, but the method and body are not. The body has fields of the response (DECISIONS.md, C29).",
   ),
   examples: [{ title: "Rename a counterparty", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],
 });
