@@ -75,17 +75,18 @@ function describeMismatch({ type, options }: IntakeQuestion, answer: unknown): s
     case "enum":
       return isAllowedChoice(answer) ? undefined : describeChoices();
     case "array of strings":
-      return isArrayOf(answer, (each) => typeof each === "string") ? undefined : "Input should be a valid list";
+      return describeItems(answer, (each) => typeof each === "string", "Each item should be a valid string");
     case "array of options":
-      if (!Array.isArray(answer)) return "Input should be a valid list";
-      return answer.every(isAllowedChoice) ? undefined : describeChoices();
+      return describeItems(answer, isAllowedChoice, describeChoices());
     case "repeating":
-      return isArrayOf(answer, isObject) ? undefined : "Input should be a valid list";
+      return describeItems(answer, isObject, "Each item should be a valid dictionary");
   }
 }
 
-const isArrayOf = (value: unknown, isItem: (value: unknown) => boolean): boolean =>
-  Array.isArray(value) && value.every(isItem);
+function describeItems(answer: unknown, isItem: (value: unknown) => boolean, problem: string): string | undefined {
+  if (!Array.isArray(answer)) return "Input should be a valid list";
+  return answer.every(isItem) ? undefined : problem;
+}
 
 /** `{"type": "USD", "value": 1}` */
 const isCurrency = (value: unknown): boolean =>

@@ -44,7 +44,8 @@ const kinds: readonly (readonly [IntakeQuestion, readonly unknown[], readonly un
     ["Basic", 1, ["basic"]],
     "Value should be one of basic, plus",
   ],
-  [createQuestion("array of strings"), [[], ["a", "b"]], ["a", [1], {}], "Input should be a valid list"],
+  [createQuestion("array of strings"), [[], ["a", "b"]], ["a", {}], "Input should be a valid list"],
+  [createQuestion("array of strings"), [[]], [[1], ["a", null]], "Each item should be a valid string"],
   [
     createQuestion("array of options", { options }),
     [["plus", "basic"]],
@@ -52,7 +53,8 @@ const kinds: readonly (readonly [IntakeQuestion, readonly unknown[], readonly un
     "Value should be one of basic, plus",
   ],
   [createQuestion("array of options", { options }), [[]], ["plus", {}], "Input should be a valid list"],
-  [createQuestion("repeating"), [[], [{ a: 1 }, {}]], [{}, ["a"], [[]], [null]], "Input should be a valid list"],
+  [createQuestion("repeating"), [[], [{ a: 1 }, {}]], [{}], "Input should be a valid list"],
+  [createQuestion("repeating"), [[]], [["a"], [[]], [null]], "Each item should be a valid dictionary"],
 ];
 
 describe("validation of answers", () => {
