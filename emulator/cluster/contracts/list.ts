@@ -6,6 +6,7 @@ import { contractTypes, entities, templates, type Workspace } from "../../domain
 import { type FindingReporter, inView } from "../../http/handler.ts";
 import type { IndexQuery, View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
+import { counterparties } from "../counterparties/rows.ts";
 import { mapPage, ProblemCollector, paginateList, paginateSlice } from "../response.ts";
 import { findPendingParty, toListedContract, toNumberedContract } from "./records.ts";
 import {
@@ -85,6 +86,7 @@ interface NameLookup {
   readonly types: ReadonlyMap<number, string>;
   readonly entities: ReadonlyMap<number, string>;
   readonly tags: ReadonlyMap<number, readonly string[]>;
+  readonly brands: ReadonlyMap<number, string | null>;
 }
 
 async function readNames(view: View, { id }: Workspace): Promise<NameLookup> {
@@ -95,6 +97,7 @@ async function readNames(view: View, { id }: Workspace): Promise<NameLookup> {
     types: toNameMap(await view.list(contractTypes, slice)),
     entities: toNameMap(await view.list(entities, slice)),
     tags: new Map((await view.list(templates, slice)).map((template) => [template.id, template.tags])),
+    brands: new Map((await view.list(counterparties, slice)).map((row) => [row.id, row.brand_name])),
   };
 }
 
@@ -108,7 +111,8 @@ const values: Readonly<Record<ContractFilter, ValueReader>> = {
   approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
   assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
   business_user_id: (row) => [row.business_user_id],
-  client_brand_name: () => [],
+  client_brand_name: (row, { brands }) =>
+    row.counterparties.flatMap((party) => brands.get(party.counterparty_id) ?? []),
   client_email: (row) => row.counterparties.flatMap(({ poc }) => poc?.email ?? []),
   client_email_address: (row) => row.counterparties.flatMap(({ poc }) => poc?.email ?? []),
   client_name: (row) => row.counterparties.map(({ name }) => name),

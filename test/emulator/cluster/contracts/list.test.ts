@@ -89,6 +89,7 @@ describe("contract list", () => {
     "?filter__entity_name=Northwind Inc.": "T-2",
     "?filter__contract_reference_id=SVC-3": "T-3",
     "?filter__contract_kind=TEMPLATE_CONTRACT": "T-3 T-2 T-1",
+    "?filter__client_brand_name=globe": "T-2",
     "?filter__client_email=jo@acme.example": "T-2 T-1",
     "?filter__client_email[$in]=lee@globex.example,max@globex.example": "T-2",
     "?filter__signatures_pending_on=jo@acme.example": "T-2 T-1",
@@ -112,6 +113,7 @@ describe("contract list", () => {
       ],
     });
     await emulator.api("PATCH", "/api/v2.1/public/contracts/2/business_user/", { body: { user_id: 12 } });
+    await emulator.api("PATCH", "/api/v2.1/public/counter_parties/2", { body: { brand_name: "Globe" } });
     const kim = { ...jo, first_name: "Kim", email: "kim@solo.example" };
     const third = await createDraftContract(emulator.api, {
       counter_party_details: [{ is_individual: true, poc_details: kim }],
