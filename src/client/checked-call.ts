@@ -48,6 +48,8 @@ export class CheckedCall {
 
 function findProblems(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
   const { params, query, headers, body } = operation.request;
+  if ((body?.kind === "raw" || body?.kind === "stream") && !isSendable(args.body))
+    return [{ in: "body", path: [], message: "must be bytes, a string or a stream of bytes", missing: false }];
   // The signed URL of a storage call contains the parameters.
   if (operation.service.name === "storage") return [];
   return [
@@ -58,6 +60,14 @@ function findProblems(operation: CallableOperation, args: CallArguments): Argume
     ...findPartProblems("body", body?.schema, toPlainNumbers(args.body)),
   ];
 }
+
+/** A Blob or an ArrayBuffer has no bytes that can be read here. Functions return streams. */
+const isSendable = (body: unknown): boolean =>
+  body === undefined ||
+  typeof body === "string" ||
+  typeof body === "function" ||
+  ArrayBuffer.isView(body) ||
+  (typeof body === "object" && body !== null && Symbol.asyncIterator in body);
 
 /**
  * Finds values that would change the path to that of another operation. An empty ID gives the path of the list, and

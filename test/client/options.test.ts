@@ -73,6 +73,11 @@ describe("validation of client.call arguments", () => {
       'health.show: the options of a request: unknown option "timeout". Did you mean timeoutMs?',
     ],
     [
+      "sends bytes and gets an object without readable bytes",
+      ["chat-a.event", { body: new Blob(["x"]) }],
+      "chat-a.event: body: must be bytes, a string or a stream of bytes",
+    ],
+    [
       "belongs to a service without a base URL",
       ["clock.show"],
       "clock.show requires the option baseUrls.emulator of createClient",
