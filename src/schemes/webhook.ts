@@ -43,8 +43,9 @@ const decodeHmacKey = (hmacKeyBase64: string): Buffer => decodeKey(hmacKeyBase64
  */
 export function decodeKey(text: string | undefined, what: string): Buffer {
   // A variable that is not set is undefined in programs, and an empty string in pipelines.
-  if (typeof text !== "string" || text === "")
+  if (text === undefined || text === null || text === "")
     throw new TypeError(`${what} is missing. Check that its variable is set.`);
+  if (typeof text !== "string") throw new TypeError(`${what} must be a base64 string, not decoded bytes`);
   const key = decodeBase64(text);
   // The message omits the key, because messages are logged.
   if (!key) throw new TypeError(`${what} is not padded standard base64`);

@@ -45,6 +45,7 @@ describe("delivery verification", () => {
     ["is missing", undefined, "is missing. Check that its variable is set."],
     ["is an empty string", "", "is missing. Check that its variable is set."],
     ["is not base64", "s3cr3t!", "is not padded standard base64"],
+    ["is decoded", Buffer.from(hmacKey, "base64") as unknown, "must be a base64 string, not decoded bytes"],
   ] as const) {
     it(`rejects a key that ${label}, with or without a signature`, () => {
       for (const headers of [{}, { [header]: hash }])
