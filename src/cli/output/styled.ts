@@ -75,7 +75,7 @@ interface Word {
 }
 
 /** A line break would end a command that users paste, so the terminal wraps such a line. */
-const commandLine = /(?:^|:) *svc [a-z]/;
+const commandLine = /(?:^|[:$]) *svc [a-z]/;
 
 /**
  * Wraps a line at this many columns, only between words. Continuation lines are indented below the text after a name,

@@ -54,7 +54,10 @@ describe("svc dev at a terminal", { skip }, () => {
       const end = await waitFor("done");
       assert.match(end, /exit=0/);
       assert.equal(end.includes("modes changed"), false, end);
-      assert.equal((await readOutput()).includes("undefined"), false);
+      const output = await readOutput();
+      assert.equal(output.includes("undefined"), false);
+      // A line break would end a command that users paste.
+      assert.ok(output.includes("svc contracts create --contract-template-id 101 --set 'contract_data={}' --set "));
       assert.equal(existsSync(join(folder, ".svc/emulator.json.run")), false);
     });
   }
