@@ -119,12 +119,12 @@ export function parseUrlFlag(text: string, name: string): string {
     throw new UsageError(`${name} must be a URL (https://api.example.com), got "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
-  return trimTrailing(text, "/");
+  return text;
 }
 
 /** Parses a base URL without query and fragment, because appended paths would become part of them. */
 export function parseBaseUrlFlag(text: string, name: string): string {
-  const url = parseUrlFlag(text, name);
+  const url = trimTrailing(parseUrlFlag(text, name), "/");
   const invalidCharacter = /[?#\s]/.exec(text)?.[0];
   if (invalidCharacter === undefined) return url;
   const invalidPart = invalidCharacter === "?" ? "a query" : invalidCharacter === "#" ? "a fragment" : "blanks";

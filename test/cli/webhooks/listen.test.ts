@@ -159,7 +159,7 @@ describe("svc webhooks listen", () => {
     const { svc, json, key } = await startWithContract(t);
     const app = await startReceiver(t);
     app.respond((_, response) => response.writeHead(503, { "content-type": "text/plain" }).end("not now"));
-    const to = `${app.url.replace("http://", "")}/hooks`;
+    const to = `${app.url.replace("http://", "")}/hooks/`;
     const listening = startCommand(svc, [
       "webhooks",
       "listen",
@@ -180,7 +180,7 @@ describe("svc webhooks listen", () => {
     const [request] = app.received;
     assert.deepEqual(
       [request!.method, request!.url, request!.headers["x-tunnel"], request!.headers["x-svc-webhook-content-hash"]],
-      ["POST", "/hooks", "yes", contentHash(key, request!.body)],
+      ["POST", "/hooks/", "yes", contentHash(key, request!.body)],
     );
     const [log] = await json<{ id: number }[]>("webhooks deliveries");
     const sent = await json<{ request_body: string }>(`emulator deliveries show ${log!.id}`);
