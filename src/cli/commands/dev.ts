@@ -237,8 +237,7 @@ async function openSessionReceiver(
       count += 1;
       const arrivedAt = fetchTime(context);
       const verified = await verify(post);
-      const headers = { ...post.headers, ...extraHeaders };
-      const forwardResult = await poster?.post(forwardTo!, { body: post.body, headers });
+      const forwardResult = await poster?.post(forwardTo!, post, extraHeaders);
       await onDelivery({ ...verified, at: (await arrivedAt) ?? verified.at, file: null, forwardResult });
       return chooseResponse(verified, forwardResult);
     },

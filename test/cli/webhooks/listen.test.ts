@@ -167,6 +167,8 @@ describe("svc webhooks listen", () => {
       to,
       "--header",
       "X-Tunnel: yes",
+      "--header",
+      "Host: app.example",
       "--count",
       "1",
       "--json",
@@ -178,9 +180,10 @@ describe("svc webhooks listen", () => {
     assert.deepEqual([row!.status, row!.response_body, row!.outcome], [503, "not now", "retrying"]);
     await listening.completion;
     const [request] = app.received;
+    const { host, "x-tunnel": tunnel, "x-svc-webhook-content-hash": hash } = request!.headers;
     assert.deepEqual(
-      [request!.method, request!.url, request!.headers["x-tunnel"], request!.headers["x-svc-webhook-content-hash"]],
-      ["POST", "/hooks/", "yes", contentHash(key, request!.body)],
+      [request!.method, request!.url, host, tunnel, hash],
+      ["POST", "/hooks/", "app.example", "yes", contentHash(key, request!.body)],
     );
     const [log] = await json<{ id: number }[]>("webhooks deliveries");
     const sent = await json<{ request_body: string }>(`emulator deliveries show ${log!.id}`);

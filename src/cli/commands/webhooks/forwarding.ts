@@ -19,7 +19,7 @@ import { parseActivities } from "./registration.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 import { toKeyError } from "./signing-key.ts";
 
-type DeliverySendResult =
+export type DeliverySendResult =
   | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
   | { readonly error: string; readonly duration_ms: number };
 
@@ -44,19 +44,24 @@ export function summarizePost(result: DeliverySendResult | undefined) {
   return { ...outcome, duration_ms: result.duration_ms };
 }
 
-export type DeliverySender = Awaited<ReturnType<typeof openDeliverySender>>;
-
 /** Creates a sender that delivers to receivers as the service does. It is closed at the end of the run. */
 export async function openDeliverySender({ globals, host, signal, onEnd }: Context) {
   const transport = await openTransport(host, globals);
   onEnd(() => transport.close());
   return {
     /** Sends raw bytes and headers once. An unreachable receiver is a result, not an exception. */
-    async post(url: string, { body, headers }: SavedDelivery): Promise<DeliverySendResult> {
+    async post(
+      url: string,
+      { body, headers }: SavedDelivery,
+      extraHeaders: SavedDelivery["headers"],
+    ): Promise<DeliverySendResult> {
       const startedAt = host.wall.monotonicNow();
       const measureDuration = () => Math.round(host.wall.monotonicNow() - startedAt);
       try {
-        const request = { method: "POST", url, headers: selectForwardedHeaders(headers), body } as const;
+        const { host: name } = extraHeaders;
+        const forwarded = selectForwardedHeaders({ ...headers, ...extraHeaders });
+        const allHeaders = name === undefined ? forwarded : { ...forwarded, host: name };
+        const request = { method: "POST", url, headers: allHeaders, body } as const;
         const timeoutMs = globals.timeoutMs ?? clientDefaults.timeoutMs;
         const response = await transport.send(request, { timeoutMs, signal });
         const text = await readBodyText(response.body);

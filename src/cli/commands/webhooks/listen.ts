@@ -103,8 +103,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
       const verified = await verifyReceivedDelivery(request, { number, nowMs: host.wall.now(), key });
       const activity = verified.activity ?? "UNKNOWN";
       const file = await savedDeliveries?.add(activity, { body, headers });
-      const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
-      const forwardResult = await poster?.post(plan.forwardTo!, delivery);
+      const forwardResult = await poster?.post(plan.forwardTo!, { body, headers }, plan.extraHeaders);
       const response = chooseResponse(verified, forwardResult);
       const recordedFile = await recording?.add(activity, { ...request, status: response.status });
       const listenedDelivery: HandledDelivery = { ...verified, file: file ?? recordedFile ?? null, forwardResult };

@@ -18,7 +18,7 @@ import { parseHeaderFlag } from "../../parse/headers.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
 import {
-  type DeliverySender,
+  type DeliverySendResult,
   formatPostResult,
   isSuccessfulPost,
   openDeliverySender,
@@ -80,17 +80,16 @@ const webhooksReplay = defineCommand({
     let isEachSuccessful = true;
     for (const delivery of deliveries) {
       if (context.signal.aborted) break;
-      const headers = { ...delivery.headers, ...extra };
-      isEachSuccessful = (await replayDelivery({ ...delivery, headers }, poster, context)) && isEachSuccessful;
+      const response = await poster.post(delivery.url, delivery, extra);
+      isEachSuccessful = (await printResult(delivery, response, context)) && isEachSuccessful;
     }
     context.signal.throwIfAborted();
     return isEachSuccessful ? undefined : "failed";
   },
 });
 
-async function replayDelivery(delivery: ReplayedDelivery, poster: DeliverySender, { output }: Context) {
+async function printResult(delivery: ReplayedDelivery, response: DeliverySendResult, { output }: Context) {
   const { name } = delivery;
-  const response = await poster.post(delivery.url, delivery);
   const url = maskUrlSecrets(delivery.url);
   const isSuccessful = isSuccessfulPost(response);
   const event = {
