@@ -251,6 +251,22 @@ describe("svc webhooks replay", () => {
     );
   });
 
+  for (const [to, url] of [
+    ["3000", "http://localhost:3000"],
+    [":3000/hooks/", "http://localhost:3000/hooks/"],
+    ["3000?to=/", "http://localhost:3000?to=/"],
+    ["app.local:3000?to=/", "http://app.local:3000?to=/"],
+    ["[::1]:3000/hooks", "http://[::1]:3000/hooks"],
+  ] as const) {
+    it(`sends to ${url} for --to ${to}`, async () => {
+      const { stdout } = await runCli(["webhooks", "replay", "-", "--to", to, "--dry-run", "--json"], {
+        stdin: "{}",
+        env: { SVC_WEBHOOK_HMAC_KEY: "a2V5" },
+      });
+      assert.deepEqual(JSON.parse(stdout), [{ delivery: "-", url, bytes: 2 }]);
+    });
+  }
+
   for (const [argv, message] of [
     ["webhooks replay", "<files> or --last is required"],
     ["webhooks replay a --last 1", "<files> cannot be used with --last"],
