@@ -39,7 +39,7 @@ export const contractListHandlers = {
       const page = await paginateSlice(view, contracts, { ...firstSlice, reverse: true }, query);
       return mapPage(page, (row) => toListedContract(view, { cluster }, row));
     }
-    const names = await readNames(view, workspace);
+    const names = await readNames(view, workspace, filters);
     const candidates = new Set((await Promise.all(slices.map((slice) => view.list(contracts, slice)))).flat());
     const rows = [...candidates].filter(
       (row) =>
@@ -89,15 +89,18 @@ interface NameLookup {
   readonly brands: ReadonlyMap<number, string | null>;
 }
 
-async function readNames(view: View, { id }: Workspace): Promise<NameLookup> {
+async function readNames(view: View, { id }: Workspace, filters: readonly Filter[]): Promise<NameLookup> {
   const slice = { by: "workspace", equals: id } as const;
+  // A workspace can have many counterparties, unlike types, entities and templates.
+  const needsBrands = filters.some(({ field }) => field === "client_brand_name");
+  const parties = needsBrands ? await view.list(counterparties, slice) : [];
   const toNameMap = (rows: readonly { readonly id: number; readonly name: string }[]) =>
     new Map(rows.map((row) => [row.id, row.name]));
   return {
     types: toNameMap(await view.list(contractTypes, slice)),
     entities: toNameMap(await view.list(entities, slice)),
     tags: new Map((await view.list(templates, slice)).map((template) => [template.id, template.tags])),
-    brands: new Map((await view.list(counterparties, slice)).map((row) => [row.id, row.brand_name])),
+    brands: new Map(parties.map((row) => [row.id, row.brand_name])),
   };
 }
 
