@@ -17,7 +17,10 @@ const root = resolve(import.meta.dirname, "..");
 const commandLine = ["src/cli/main.ts", "src/cli/runtime/perform.ts"];
 
 /** Modules that other programs import or require. The command line loads the emulator from the same file. */
-const libraries = { emulator: "emulator/index.ts", client: "src/client/index.ts", webhooks: "src/schemes/index.ts" };
+const libraries = { emulator: "emulator/index.ts", client: "src/client/index.ts" };
+
+/** Receivers bundle this library, so it shares no files: with them, its bundle would contain the whole command line. */
+const webhooks = "src/schemes/index.ts";
 
 const isLibrary = (module: string): boolean => Object.values(libraries).includes(module);
 
@@ -235,6 +238,8 @@ export async function bundle(outdir: string): Promise<Metafile> {
     entryPoints: processes,
     plugins: [omitUnused, shortenPackages],
   });
+  for (const form of [{}, { ...asModule, banner: {} }])
+    await build({ ...settings, ...form, outdir: temporaryOutdir, entryPoints: { webhooks }, plugins: [omitUnused] });
   const ofConsole = await bundleConsole(`${temporaryOutdir}/console`);
   for (const name of Object.keys(libraries)) writeModuleWrapper(temporaryOutdir, name);
   writeFonts(`${temporaryOutdir}/fonts`);

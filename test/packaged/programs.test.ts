@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { root } from "../structure/repository.ts";
 import { readPage } from "../support/cli/pages.ts";
 import { getBundleFolder } from "../support/shipped.ts";
@@ -55,6 +56,17 @@ describe("program with the installed package", () => {
     });
     assert.match(stdout, /^# pass 2$/m);
   });
+
+  for (const format of ["esm", "cjs"] as const) {
+    it(`bundles the verification of webhooks in a small ${format} file`, async () => {
+      const outfile = join(folder, `receiver.${format === "esm" ? "mjs" : "cjs"}`);
+      const contents = `import { contentHashHeader } from "svc-toolkit/webhooks"; console.log(contentHashHeader);`;
+      const stdin = { contents, resolveDir: folder };
+      await build({ stdin, outfile, format, bundle: true, platform: "node", logLevel: "silent" });
+      const { stdout } = await run(process.execPath, [outfile]);
+      assert.deepEqual([stdout, (await stat(outfile)).size < 50_000], ["X-SVC-WEBHOOK-CONTENT-HASH\n", true]);
+    });
+  }
 
   it("compiles strictly against the published types, which include every operation", async () => {
     const program = [
