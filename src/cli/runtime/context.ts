@@ -61,7 +61,7 @@ export function createContext(
     ...run,
     ...{ globals, output, signal, forceSignal, target, client, confirm, onEnd },
     async close() {
-      for (const close of closers.splice(0)) await close();
+      for (let close = closers.shift(); close; close = closers.shift()) await close();
     },
   };
 }

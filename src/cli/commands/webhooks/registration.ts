@@ -13,6 +13,8 @@ import type { CallOptions } from "../../../client/published.d.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
+import { openClient } from "../../connection/http.ts";
+import { resolveServiceTarget } from "../../connection/target.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { explainError } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -55,22 +57,32 @@ export async function subscribe(
   const client = await context.client("contracts", { connections: 2 });
   const body = { title, url, only_for_activities: [...activities] as Activity[] };
   const id = getId(await client.send(CheckedCall.check(createWebhook, { body })));
-  const list = async (options: CallOptions) => (await control?.call(listControlWebhooks, {}, options)) ?? [];
+  const list = async (from: Client | undefined, options: CallOptions) =>
+    (await from?.call(listControlWebhooks, {}, options)) ?? [];
   const isOwn = (webhook: ControlWebhook) => webhook.id === id && webhook.url === url;
   let isListed = false;
   context.onEnd(async () => {
-    // After a reset of the emulator, the ID can be that of another webhook.
-    const current = isListed ? await list(removalOptions).catch(() => undefined) : undefined;
+    // After a restart, the emulator can have another address. After a reset, the ID can be that of another webhook.
+    const [service, currentControl] = isListed ? await openCurrentClients(context).catch(() => []) : [];
+    const current = currentControl && (await list(currentControl, removalOptions).catch(() => undefined));
     if (current?.some(isOwn) === false) return;
-    await client
+    await (current && service ? service : client)
       .call(deleteWebhook, { params: { webhook_id: id } }, removalOptions)
       .catch((error: unknown) => reportRemainingWebhook(id, error, context));
   });
-  const webhooks = await list({ retries: 0 }).catch(() => []);
+  const webhooks = await list(control, { retries: 0 }).catch(() => []);
   // The emulator of this folder can differ from the service in use.
   isListed = webhooks.some(isOwn);
   if (isListed) await removeStaleListeners(webhooks, client, context);
   return id;
+}
+
+/** Opens clients of the services at their present addresses. The context keeps those of its first request. */
+async function openCurrentClients(context: Context): Promise<[service: Client, control: Client]> {
+  const { globals, host } = context;
+  const output = { ...context.output, note: async () => {} };
+  const target = globals.emulator ? context.target("contracts") : resolveServiceTarget(globals, host, output);
+  return [await openClient(context, await target), await context.client("emulator")];
 }
 
 type ControlWebhook = ResultOf<typeof listControlWebhooks>[number];
