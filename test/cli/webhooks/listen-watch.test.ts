@@ -105,7 +105,7 @@ describe("svc webhooks listen without deliveries", () => {
     assert.deepEqual(getEventTypes(listener).slice(-7), ["webhook_enabled", ...Array(6).fill("delivery")]);
   });
 
-  it("does so with the token of a workspace, which cannot follow all events", async (t) => {
+  it("does so, and reports a deletion, with the token of a workspace, which cannot follow all events", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: ndaContractJson });
     const create = ["emulator", "tokens", "create", "team", "--role", "operate", "--workspace", "Northwind Legal"];
@@ -117,6 +117,8 @@ describe("svc webhooks listen without deliveries", () => {
     await listener.saw("webhook_disabled");
     await start(200);
     await listener.saw("webhook_enabled");
+    assert.equal((await svc("webhooks delete 1 --yes")).exit, 0);
+    await listener.saw("webhook_deleted");
     assert.doesNotMatch(listener.stderr(), /no longer watched/);
     listener.signal("SIGINT");
     assert.equal((await listener.completion).exit, 130);

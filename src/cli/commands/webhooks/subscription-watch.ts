@@ -3,6 +3,7 @@ import { watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import { enableWebhook, listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { failuresUntilDisabled } from "../../../api/webhook-retries.ts";
+import { pollEvery } from "../../../base/timing.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { isUnauthorized, NetworkError, ServiceError } from "../../../client/errors.ts";
@@ -22,6 +23,7 @@ interface WatchOptions {
 
 const timeoutMs = 3_000;
 const emulatorProbeMs = 1_000;
+const webhookPollMs = 3_000;
 /** Interval of checks for a restarted app, which can refuse connections only briefly. */
 const appProbeMs = 200;
 
@@ -95,13 +97,16 @@ function createWatch(
   }
 
   async function follow(): Promise<void> {
-    const onMissed = () => void check().catch(() => {});
+    const onMissed = () => check().catch(() => {});
+    let stopPolling: (() => Promise<void>) | undefined;
     try {
       const limits = { signal, silenceMs: 0, retries: 0, onMissed };
       const send = (call: CheckedCall) => emulator.client.send(call, limits);
       // The token of a workspace cannot follow all events.
       const stream = await send(CheckedCall.check(followEvents)).catch((error: unknown) => {
         if (!(error instanceof ServiceError && error.status === 403)) throw error;
+        // The token of a workspace can follow deliveries only, not changes by other users.
+        stopPolling = pollEvery(wall, webhookPollMs, onMissed);
         return send(CheckedCall.check(watchDeliveries, { query: { webhook: id } }));
       });
       await check();
@@ -110,6 +115,8 @@ function createWatch(
       }
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
+    } finally {
+      await stopPolling?.();
     }
   }
 
