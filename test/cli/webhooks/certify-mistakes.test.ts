@@ -18,9 +18,11 @@ describe("mistakes that svc webhooks certify names", () => {
     const { checks, findings } = reportOf(
       await certify(["--only", "genuine,parallel", "--skip", "parallel.stored", "--json"], { wall }),
     );
+    const [genuine, parallel] = checks.map(({ detail }) => detail);
+    assert.match(parallel!, /^6[0-3] of 64 failed: status 401$/);
     assert.deepEqual(
-      [checks.map(({ detail }) => detail), findings.map(({ mistake }) => mistake)],
-      [["status 401: bad signature", "63 of 64 failed: status 401"], ["wrong-encoding"]],
+      [genuine, findings.map(({ mistake }) => mistake)],
+      ["status 401: bad signature", ["wrong-encoding"]],
     );
   });
 
@@ -47,8 +49,8 @@ describe("mistakes that svc webhooks certify names", () => {
   it("finds a limit of the age of events, which only a retry exceeds", async (t) => {
     const { certify } = await startSignedReceiver(t, {
       respond(body, response) {
-        const { timestamp } = JSON.parse(body.toString("utf8")).activity_data;
-        response.writeHead(Math.abs(Date.now() - Date.parse(timestamp)) > 300_000 ? 401 : 200).end();
+        const age = Date.now() - Date.parse(JSON.parse(body.toString("utf8")).activity_data.timestamp);
+        response.writeHead(age < 0 || age > 60_000 ? 401 : 200).end();
       },
     });
     const run = await certify(["--skip", "transfer.interrupted", "--json"]);

@@ -46,15 +46,14 @@ export const jsonContentType: readonly [name: string, value: string] = ["Content
 
 export type DeliveryFactory = ReturnType<typeof createDeliveryFactory>;
 
-/** Numbers of events are turned into distinct times within this interval. */
-const timeSpreadMs = 10_000;
+/** Age of the default event. Later events of a check are not in the future either. */
+const defaultAgeMs = 2_000;
 
 /**
  * Creates genuine events and their signatures by the default scheme. Events are dated by the wall clock, because
  * receivers can have rules about their age.
  */
 export function createDeliveryFactory(document: Document, signingKey: string, wall: WallClock) {
-  const earliestMs = wall.now() - timeSpreadMs;
   let lastId = 0;
 
   /** Signs a body as the service does. */
@@ -69,15 +68,20 @@ export function createDeliveryFactory(document: Document, signingKey: string, wa
     key: signingKey,
     sign,
 
-    /** Creates the document of an event about the contract with this number, as compact JSON. */
-    createEvent(number: number, changes: EventOptions = {}): string {
+    /**
+     * Creates the document of an event about the contract with this number, as compact JSON. Its time depends on that of
+     * the check, in wall-clock milliseconds.
+     */
+    createEvent(number: number, changes: EventOptions = {}, checkedAt = wall.now()): string {
       const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, extraFields } = changes;
       const data = document.activity_data as Document;
-      const timestamp = toIsoMicros(earliestMs + (number % timeSpreadMs) + laterSeconds * 1_000);
+      // The times of events about different contracts differ.
+      const timestamp = toIsoMicros(checkedAt - defaultAgeMs + (number % 1_000) + laterSeconds * 1_000);
       return JSON.stringify({
         ...document,
         ...(activity !== undefined && { activity }),
         activity_data: { ...data, timestamp },
+        created_at: timestamp,
         contract_id: number,
         contract_title: title,
         contract_status: status,

@@ -273,7 +273,7 @@ export const receiverMistakes = lookupTable<Mistake>({
   },
   probe: {
     title: "The output of --probe does not show which events arrived",
-    fix: "Let it print the stored events or their number, and nothing that changes by itself, such as the time. If it does, the receiver does not store what it accepts.",
+    fix: "Let it print the stored events or their number, and nothing that changes by itself, such as the time. If the command already prints them, the receiver does not store the events that it accepts.",
   },
   unexplained: {
     title: "A genuine delivery is rejected",

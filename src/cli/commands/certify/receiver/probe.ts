@@ -243,7 +243,7 @@ export const probeChecks: readonly ReceiverCheck[] = [
     async (probe, { createGenuine, send }) => {
       const first = await sendNew(probe, () => send(createGenuine()));
       if (!first.isStored) return notChecked(describeUnstored(first.response));
-      const second = await sendNew(probe, () => send(createGenuine({ status: "EXECUTED", laterSeconds: 60 })));
+      const second = await sendNew(probe, () => send(createGenuine({ status: "EXECUTED", laterSeconds: 1 })));
       if (!isAccepted(second.response)) return notChecked(describeResponse(second.response));
       // A probe that counts contracts shows only the first event of each.
       return second.isStored
@@ -309,7 +309,7 @@ export const probeChecks: readonly ReceiverCheck[] = [
       const newest = "EXECUTED";
       const countNewest = (output: string) => output.split(newest).length - 1;
       const before = await probe.readSettled();
-      await send(createGenuine({ status: newest, laterSeconds: 60 }));
+      await send(createGenuine({ status: newest, laterSeconds: 1 }));
       const changedOutput = await probe.readChanged(before);
       if (changedOutput === undefined || countNewest(changedOutput) <= countNewest(before))
         return notChecked("the output does not show the status of a contract");

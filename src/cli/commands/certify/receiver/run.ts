@@ -120,7 +120,9 @@ class CheckRun {
     const exchanges: ReceiverExchange[] = [];
     const startedAt = wall.monotonicNow();
     const firstNumber = this.#eventOffset + (allReceiverChecks.indexOf(check) + 1) * maxEventNumbersPerCheck + offset;
-    const createEvent = (changes?: EventOptions, further = 0) => deliveries.createEvent(firstNumber + further, changes);
+    const checkedAt = wall.now();
+    const createEvent = (changes?: EventOptions, further = 0) =>
+      deliveries.createEvent(firstNumber + further, changes, checkedAt);
     const finding = await check.run({
       ...{ deliveries, probe, pace: this.#pace, createEvent },
       createGenuine: (changes, further) => deliveries.sign(createEvent(changes, further)),

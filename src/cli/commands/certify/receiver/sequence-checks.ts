@@ -45,7 +45,7 @@ export const sequenceChecks: readonly ReceiverCheck[] = [
     "Accepts an event that is older than the last one",
     specified("An event that is retried arrives after later ones", "order-refused"),
     ({ createGenuine, send }) => {
-      const newer = createGenuine({ status: "EXECUTED", laterSeconds: 60 });
+      const newer = createGenuine({ status: "EXECUTED", laterSeconds: 1 });
       return sendBoth(send, [newer, createGenuine()], "the newer event");
     },
   ),
@@ -170,7 +170,7 @@ const sendCopies: RunProbeCheck = async (probe, context) => {
   await send(first);
   if (!(await probe.staysSame(settledOutput))) return notChecked("a copy that is sent later also changes the output");
   // An output that counts contracts does not grow, and the last ID of a database can skip a number after a copy.
-  const second = createGenuine({ status: "EXECUTED", laterSeconds: 60 });
+  const second = createGenuine({ status: "EXECUTED", laterSeconds: 1 });
   if ((await measureGrowth(probe, () => send(second))) !== growth) return unmeasurable;
 
   const count = pace.isSlow ? slowPairCount : pairCount;
