@@ -128,6 +128,12 @@ steps:
     assert.deepEqual([exit, stdout.split("\n")[2]?.trim(), await readFile("story.yaml")], [1, message, story]);
   });
 
+  it("adds no blank at the end of a file", async (t) => {
+    const story = "steps:\n  - svc: contracts list\n    expect:";
+    const { readFile } = await runStory(t, story, ["--update"]);
+    assert.equal(await readFile("story.yaml"), `${story} { exit: 0 }`);
+  });
+
   it("leaves a matching file unchanged", async (t) => {
     const story = "steps:   [ {advance: PT1H} ]\n";
     const { exit, stderr, readFile } = await runStory(t, story, ["--update"]);

@@ -45,8 +45,7 @@ export async function runFiles(
     if (shouldAnnotate(host.env, context.argv)) await annotateAt(host, ...args);
   };
   const startedAt = host.wall.monotonicNow();
-  const uniqueFiles = new Map(files.map((file) => [resolve(host.cwd, file), file]));
-  const scenarios = await loadScenarios([...uniqueFiles.values()], context).catch(async (error: unknown) => {
+  const scenarios = await loadScenarios(files, context).catch(async (error: unknown) => {
     if (error instanceof InvalidScenarioError) {
       for (const problem of error.problems) await annotate(problem, problem.sentence);
     }

@@ -146,7 +146,7 @@ export function insertObservations({ text, document }: ParsedScenario, values: r
       const blanks = before.slice(before.trimEnd().length);
       // An omitted value can have no space after the colon, or before a comment or a brace.
       const space = now[start - 1] === ":" ? " " : "";
-      const gap = start === end && "#}".includes(now.charAt(end)) ? " " : "";
+      const gap = start === end && ["#", "}"].includes(now.charAt(end)) ? " " : "";
       return now.slice(0, start) + space + formatYaml(value) + blanks + gap + now.slice(end);
     }, text);
 }
