@@ -1,6 +1,5 @@
 import { CsvError, Parser } from "csv-parse";
 import { restoreExactNumbers, toPlainNumbers } from "../../../../../base/json.ts";
-import { tryParseJson } from "../../../../../base/object.ts";
 import type { JobPlan } from "../plan.ts";
 import {
   explainReadError,
@@ -110,10 +109,16 @@ async function* readLineRows(
 /** Reads a JSON row: a string, or the selected fields of an object (default: its first). */
 function readNdjsonLine(line: string, fields: readonly string[]): Omit<InputRow, "number"> {
   const reject = (problem: string) => ({ text: line, problem });
-  const value = tryParseJson(line);
-  if (value === undefined) return reject("not JSON");
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+    if (typeof value === "object") value = restoreExactNumbers(line, value);
+  } catch {
+    // Such as a row that nests too deeply.
+    return reject("not JSON");
+  }
   if (typeof value === "string") return value.trim() === "" ? reject("without a string") : { text: value };
-  const object: Record<string, unknown> = Object(typeof value === "object" ? restoreExactNumbers(line, value) : value);
+  const object: Record<string, unknown> = Object(value);
   if (fields.length === 0 && !Array.isArray(value)) rejectUnnamedField(object);
   const names = Object.keys(object);
   const texts: string[] = [];
