@@ -154,8 +154,8 @@ export function redactText(text: string, { mask }: Redaction = defaultRedaction)
   return redactQuoted(plain, mask);
 }
 
-/** Codes of failures, such as `not_found`. An authorization code of 128 bits has longer runs of letters. */
-const failureCode = /^[a-z]{1,16}(?:_[a-z]{1,16})*$/;
+/** Codes of failures, such as `not_found` and `SVC_ASSUMED_114`. A random code of 128 bits is longer or has digits. */
+const failureCode = /^(?:[a-z]{1,16}(?:_[a-z]{1,16})*|[A-Z]{1,16}(?:_[A-Z]{1,16})*_\d{1,4})$/;
 
 /** Redacts quoted values such as `"token": "[redacted]"`, also in JSON within a JSON string. */
 function redactQuoted(text: string, mask: string): string {

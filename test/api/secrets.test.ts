@@ -132,6 +132,7 @@ describe("string redaction", () => {
     [`{"a":"{\\"token\\":\\"${secret}\\"}"}`, '{"a":"{\\"token\\":\\"[redacted]\\"}"}'],
     [`{'code': '${secret}' and 'state': '${secret}`, "{'code': '[redacted]' and 'state': '[redacted]"],
     ['{"code": "contract_not_found"}', '{"code": "contract_not_found"}'],
+    ['{"code":"SVC_ASSUMED_114","message":"m"}', '{"code":"SVC_ASSUMED_114","message":"m"}'],
     [`{"code": "${"q".repeat(27)}"}`, '{"code": "[redacted]"}'],
     ["body.token: This field is required.", "body.token: This field is required."],
   ] as const) {
