@@ -28,7 +28,9 @@ async function verifySignature(call: SignedCall): Promise<void> {
   if (!verdict.ok) {
     // A client that signs http://localhost instead of http://127.0.0.1 could not find its mistake otherwise.
     const detail =
-      verdict.reason === "mismatch" ? `mismatch: the signed URL must begin with ${publicUrl}` : verdict.reason;
+      verdict.reason === "mismatch"
+        ? `mismatch: the URL in a v2 or v3 signature must begin with ${publicUrl}`
+        : verdict.reason;
     call.finding("crm-a-signature-refused", detail);
     call.fail("bad-crm-a-signature");
   } else if (verdict.version === "v1") {

@@ -198,7 +198,7 @@ export const rewind = defineOperation({
   ...controlOperation,
   summary: "Restore the state from before a request, a time or N steps",
   description:
-    "A step is a request or a clock advance that changed the state. The current state is saved first as snapshot before-N (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as SVC_HISTORY of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
+    "A step is a request or a clock advance that changed the state. The current state is saved first as snapshot before-N (ten are kept). Tokens, faults, request log and inboxes are not rewound. The history reaches back as far as SVC_HISTORY of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
   method: "POST",
   path: "/_emulator/rewind",
   role: "admin",

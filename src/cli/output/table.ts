@@ -182,7 +182,7 @@ const maxCharacterLength = 32;
 
 type OmittedPart = "start" | "middle" | "end";
 
-/** Cuts the text to this many columns, with `…` for the omitted part. No character is split. */
+/** Cuts the text to this many columns, with `…` for the omitted part. */
 export function truncateText(text: string, columns: number, omittedPart: OmittedPart = "end"): string {
   if (text.length <= columns && ascii.test(text)) return text;
   if (!ascii.test(text) && measureWidth(text) <= columns) return text;

@@ -202,7 +202,7 @@ describe("svc emulator trace", () => {
       stdout: "",
       stderr: [
         "error: request:7 has no trace (HTTP 404)",
-        "  It does not exist, changed nothing, or is no longer retained. `svc emulator requests` lists the requests.",
+        "  It does not exist, changed nothing or only tokens, or is no longer retained. `svc emulator requests` lists the requests.",
         "",
       ].join("\n"),
     });

@@ -130,7 +130,10 @@ describe("crm_a", () => {
     assert.equal((await open(emulator, `${iframe}?a=1`, { url: `https://router.example${iframe}?a=1` })).status, 200);
     assert.deepEqual(pickStatusAndBody(await open(emulator, `${iframe}?a=1`)), unauthorizedResponse);
     assert.deepEqual(await getLastFindings(emulator), [
-      { code: "crm-a-signature-refused", detail: "mismatch: the signed URL must begin with https://router.example" },
+      {
+        code: "crm-a-signature-refused",
+        detail: "mismatch: the URL in a v2 or v3 signature must begin with https://router.example",
+      },
     ]);
   });
 
