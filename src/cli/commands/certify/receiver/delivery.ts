@@ -69,8 +69,8 @@ export function createDeliveryFactory(document: Document, signingKey: string, wa
     sign,
 
     /**
-     * Creates the document of an event about the contract with this number, as compact JSON. Its time depends on that of
-     * the check, in wall-clock milliseconds.
+     * Creates the document of an event about the contract with this number, as compact JSON, shortly before
+     * `checkedAt`, in wall-clock milliseconds.
      */
     createEvent(number: number, changes: EventOptions = {}, checkedAt = wall.now()): string {
       const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, extraFields } = changes;
