@@ -103,6 +103,9 @@ describe("process lock", () => {
     const pid = Number(line.toString());
     await writeFile(file, JSON.stringify(await createLeftHolder(pid)));
     assert.equal(await attempt(file), "uncertain");
+    // Before that, the shell itself could collect its child.
+    let program = "";
+    while (program !== "sleep\n") program = await readFile(`/proc/${parent.pid}/comm`, "utf8");
     process.kill(pid, "SIGKILL");
     // The signal is delivered asynchronously.
     let stat = "";
