@@ -1,7 +1,6 @@
 import {
   type Condition,
-  type ForbiddenMove,
-  lifecycle,
+  lifecycleRows,
   type Move,
   type Requirement,
   requirements,
@@ -15,8 +14,6 @@ import type { Contract, ContractApproval, ContractReview, ContractSignatory } fr
 export type TransitionResult =
   | { readonly rejection?: undefined; readonly appliedMove: Move; readonly contract: Contract }
   | { readonly rejection: FailureCode; readonly data: unknown };
-
-const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 
 const hasOpenReview = (contract: Contract, by: "internal" | "counterparty"): boolean =>
   contract.reviews.some((review) => review.by === by && review.completed_at === null);
@@ -55,7 +52,7 @@ export function applyMove(
   at: number,
   from: Move["from"][number] = contract.status,
 ): TransitionResult {
-  const row = moves.find(
+  const row = lifecycleRows.find(
     (candidate) =>
       candidate.trigger === trigger &&
       isOneOf(candidate.from, from) &&
