@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
+import type { Emulator, EmulatorEvent, EmulatorOptions } from "../../../../emulator/index.ts";
 import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
 import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
@@ -16,6 +16,7 @@ import {
 import { toStateError } from "../../connection/emulator/start-errors.ts";
 import { checkOutputFile } from "../../output/file.ts";
 import { defaultColumns } from "../../output/styled.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { isSwitchedOn } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -35,31 +36,35 @@ import { requireTrust, type StartReport, showStartReport, startDetached } from "
 import { isFileStream, prepareReadyFile, withResilientOutput } from "./start/ready-file.ts";
 import { resolveStore } from "./start/store.ts";
 
+const flags = [
+  ...createEmulatorFlags(defaultPort),
+  createTextFlag(
+    "store",
+    "URL",
+    "Store the state in PostgreSQL: postgres://user@host/database; the password comes from PGPASSWORD, a password file or SVC_STORE",
+    { section: "State" },
+  ),
+  createSwitch("detach", "Run in the background, until svc emulator stop"),
+  createSwitch("trust-state", "Trust a state in .svc that another user or machine created, as in a clone"),
+  createTextFlag(
+    "ready-file",
+    "FILE",
+    "Write the addresses and the process ID to this file when the emulator is ready",
+  ),
+  createTextFlag("log", "FORMAT", "json: log each request, attempt and change as JSON on standard error", {
+    choices: ["text", "json"],
+    default: "text",
+  }),
+] as const;
+
+type StartInput = CommandInputOf<typeof flags>;
+
 export const emulatorStart = defineCommand({
   words: ["emulator", "start"],
   summary: "Start the emulator, until Ctrl-C or svc emulator stop",
   description:
     "Prints a line for each request, delivery attempt and clock advance, unless --quiet is given. With --json the first line is printed when the emulator is ready, and each further line is an event. With --detach the lines go to a log next to the state (.svc/emulator.json.log), or to .svc/ephemeral.log. Each start overwrites it.",
-  flags: [
-    ...createEmulatorFlags(defaultPort),
-    createTextFlag(
-      "store",
-      "URL",
-      "Store the state in PostgreSQL: postgres://user@host/database; the password comes from PGPASSWORD, a password file or SVC_STORE",
-      { section: "State" },
-    ),
-    createSwitch("detach", "Run in the background, until svc emulator stop"),
-    createSwitch("trust-state", "Trust a state in .svc that another user or machine created, as in a clone"),
-    createTextFlag(
-      "ready-file",
-      "FILE",
-      "Write the addresses and the process ID to this file when the emulator is ready",
-    ),
-    createTextFlag("log", "FORMAT", "json: log each request, attempt and change as JSON on standard error", {
-      choices: ["text", "json"],
-      default: "text",
-    }),
-  ],
+  flags,
   examples: [
     ["Start on the default ports, with the state in .svc/emulator.json", "emulator start"],
     ["Run a virtual minute per second, in memory", "emulator start --ephemeral --clock-speed 60"],
@@ -71,70 +76,46 @@ export const emulatorStart = defineCommand({
     ["Start in the background, until svc emulator stop", "emulator start --detach"],
   ],
   async run(input, context) {
-    const { host, signal, forceSignal: cut } = context;
-    const inDatabase = resolveStore(input.flags, host);
-    const ephemeral = inDatabase === undefined && isStateless(input.flags);
-    const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
-    if (isFound) await requireTrust(resolveStateFile(host, undefined), input.flags["trust-state"] === true, context);
-    const stopsAtStdinEnd = isSwitchedOn(host.env[inputVariable]);
-    if (stopsAtStdinEnd && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
-    if (stopsAtStdinEnd && input.flags.seed === "-")
-      throw new UsageError(`${inputVariable} cannot be used with --seed -`);
-    if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
+    const { flags: values } = input;
+    const { host, signal } = context;
+    const database = resolveStore(values, host);
+    const ephemeral = database === undefined && isStateless(values);
+    if (!ephemeral && database === undefined && values.file === undefined)
+      await requireTrust(resolveStateFile(host, undefined), values["trust-state"] === true, context);
+    const waitsForInput = stopsAtInputEnd(values, host);
+    if (values.detach && host.starter === undefined) return startDetached({ ...values, ephemeral }, context);
     // Limits heap growth between collections to a factor of two instead of four. An emulator runs all day next to other
     // programs, and garbage would use most of its memory. A smaller limit would save ten megabytes and add a fifth to
     // the CPU time of a million rows.
     setFlagsFromString("--heap-growing-percent=100");
-    const inputEnded = stopsAtStdinEnd ? waitForInputEnd(host, context.onEnd) : neverSettled;
-    const { "ready-file": readyPath } = input.flags;
-    const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
-    const ownOptions = {
-      ...(await readEmulatorOptions(input, host)),
-      ...(host.env.SVC_RUN_FILE && { runFile: await checkOutputFile(host, host.env.SVC_RUN_FILE, "SVC_RUN_FILE") }),
-      ...(graceMs !== undefined && { graceMs }),
-    };
-    const options = { ...ownOptions, ...inDatabase, ephemeral, signal };
-    if (graceMs !== undefined) context.shutdown.extendGrace(graceMs);
-    const lasting = withResilientOutput(context, input.flags.log === "json");
+    const inputEnded = waitsForInput ? waitForInputEnd(host, context.onEnd) : neverSettled;
+    const options = { ...(await readStartOptions(input, context)), ...database, ephemeral, signal };
+    const lasting = withResilientOutput(context, values.log === "json");
     const { output } = lasting;
-    const log = input.flags.log === "json" ? createJsonLog(lasting, systemWallClock) : undefined;
-    const state = ephemeral ? getOwnStateFile(host) : resolveStateFile(host, options.file ?? undefined);
-    const file = options.ephemeral || inDatabase ? undefined : state;
-    // A state in a database, or in memory without a terminal, has no path. Its run file is at the default path.
-    const hasDefaultRunFile = (inDatabase || host.starter) && options.runFile === undefined;
-    const runFileState = file ?? (hasDefaultRunFile ? state : undefined);
-    const runFile =
-      file === undefined && runFileState !== undefined ? await resolveRunFile(runFileState) : options.runFile;
+    const log = values.log === "json" ? createJsonLog(lasting, systemWallClock) : undefined;
+    const { runFileState, ...files } = await resolveStateFiles(options, host);
+    const readyPath = values["ready-file"];
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
-    if (file !== undefined) await reportParentState(host, output, file, options.file);
-    let isReported = false;
-    const report = async (message: StartReport) => {
-      await (isReported
-        ? showStartReport(message, context)
-        : (host.starter?.send(message) ?? showStartReport(message, context)));
-      isReported = true;
-    };
-    const onLeaderChange = (leader: LeaderInfo) => void report(createStandbyEvent(leader)).catch(() => {});
-    let announceLeadership = () => {};
-    const shared = { onLeaderChange, onLeadershipRegained: () => announceLeadership() };
-    const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
-      readyFile: readyFile?.path,
-      runFileState,
-      log: (line) => void (log ? log.logMessage("warn", line) : output.warn(addTimestamp(line, host))),
-    });
+    if (files.file !== undefined) await reportParentState(host, output, files.file, options.file);
+    const reporter = createStartReporter(context);
+    const { onLeaderChange, onLeadershipRegained } = reporter;
+    const emulator = await openEmulator(
+      { port: defaultPort, ...options, ...files, onLeaderChange, onLeadershipRegained },
+      context,
+      {
+        readyFile: readyFile?.path,
+        runFileState,
+        log: (line) => void (log ? log.logMessage("warn", line) : output.warn(addTimestamp(line, host))),
+      },
+    );
     const ready = createReadyEvent(emulator, host);
     if (readyFile) {
       context.onEnd(() => readyFile.remove());
       // Standard output may be captured in a log. Only the ready file, readable by its owner, contains the token.
       await readyFile.write({ ...ready, instance_id: emulator.instanceId, token: emulator.token });
     }
-    const message: StartReport = {
-      ready,
-      banner: formatBanner(emulator, runFileState, host),
-      secrets: collectSecrets(emulator),
-    };
-    await report(message);
-    announceLeadership = () => void report({ ...message, banner: leadershipRegainedLines }).catch(() => {});
+    const banner = formatBanner(emulator, runFileState, host);
+    await reporter.reportStart({ ready, banner, secrets: collectSecrets(emulator) });
     await log?.logLifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log
       ? emulator.watch(async (events) => {
@@ -147,12 +128,65 @@ export const emulatorStart = defineCommand({
     });
     await log?.logLifecycle("stopping");
     if (signal.aborted && !log) await output.note("Stopping; press Ctrl-C again to stop immediately");
-    await emulator.close({ signal: cut });
+    await emulator.close({ signal: context.forceSignal });
     await unwatch();
     await log?.logLifecycle("stopped");
     signal.throwIfAborted();
   },
 });
+
+/** Returns whether the emulator stops when its standard input ends. */
+function stopsAtInputEnd({ detach, seed }: StartInput["flags"], { env }: Host): boolean {
+  if (!isSwitchedOn(env[inputVariable])) return false;
+  if (detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
+  if (seed === "-") throw new UsageError(`${inputVariable} cannot be used with --seed -`);
+  return true;
+}
+
+/** Reads the options of the flags, and those that only programs set in the environment. */
+async function readStartOptions(input: StartInput, { host, shutdown }: Context): Promise<EmulatorOptions> {
+  const { SVC_GRACE: grace, SVC_RUN_FILE: runFile } = host.env;
+  const graceMs = grace ? parseDurationFlag(grace, "SVC_GRACE") : undefined;
+  if (graceMs !== undefined) shutdown.extendGrace(graceMs);
+  return {
+    ...(await readEmulatorOptions(input, host)),
+    ...(runFile && { runFile: await checkOutputFile(host, runFile, "SVC_RUN_FILE") }),
+    ...(graceMs !== undefined && { graceMs }),
+  };
+}
+
+/** Resolves the paths of the state and of its run file. `runFileState` is the state next to which the run file is. */
+async function resolveStateFiles({ ephemeral, store, ...options }: EmulatorOptions, host: Host) {
+  const state = ephemeral ? getOwnStateFile(host) : resolveStateFile(host, options.file ?? undefined);
+  const file = ephemeral || store !== undefined ? undefined : state;
+  // A state in a database, or in memory without a terminal, has no path. Its run file is at the default path.
+  const hasDefaultRunFile = (store !== undefined || host.starter) && options.runFile === undefined;
+  const runFileState = file ?? (hasDefaultRunFile ? state : undefined);
+  const runFile =
+    file === undefined && runFileState !== undefined ? await resolveRunFile(runFileState) : options.runFile;
+  return { file, runFile, runFileState };
+}
+
+/** Creates the functions that report the start and changes of the leadership: first to a process that waits for it. */
+function createStartReporter(context: Context) {
+  let start: StartReport | undefined;
+  let isReported = false;
+  const report = async (message: StartReport) => {
+    const { starter } = context.host;
+    await (isReported || !starter ? showStartReport(message, context) : starter.send(message));
+    isReported = true;
+  };
+  return {
+    async reportStart(message: StartReport) {
+      await report(message);
+      start = message;
+    },
+    onLeaderChange: (leader: LeaderInfo) => void report(createStandbyEvent(leader)).catch(() => {}),
+    onLeadershipRegained: () => {
+      if (start) void report({ ...start, banner: leadershipRegainedLines }).catch(() => {});
+    },
+  };
+}
 
 /** Prints one line per request, attempt and clock advance, or one document, unless --quiet is given. */
 async function printEvents(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
