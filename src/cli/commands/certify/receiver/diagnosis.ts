@@ -64,59 +64,64 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
   const open = new Map(problems.map((item) => [item.check.id, item]));
   const diagnoses: Diagnosis[] = [];
 
-  const addDiagnosis = (mistake: string, matches: (item: ReceiverCheckResult) => boolean) => {
+  const addDiagnosis = ([mistakes, matches]: Explanation) => {
     const checks = [...open.values()].filter(matches).map(({ check }) => check.id);
     for (const id of checks) open.delete(id);
-    if (checks.length > 0) diagnoses.push({ mistake, checks });
+    if (checks.length > 0) diagnoses.push(...[mistakes].flat().map((mistake) => ({ mistake, checks })));
   };
-  const isGenuine = ({ check }: ReceiverCheckResult) => check.expects === "accept";
-  const isSignature = ({ check }: ReceiverCheckResult) => check.id.startsWith("signature.");
 
   // A receiver that has ended hides all other mistakes.
-  addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
+  addDiagnosis(["receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item)]);
   if (items.some((item) => item.check.id === "signature.other-key" && wasAccepted(item)))
-    addDiagnosis("signature-unchecked", isSignature);
+    addDiagnosis(["signature-unchecked", isSignature]);
 
   const genuine = open.get("genuine");
-  const response = genuine?.exchanges[0]?.response;
-  if (genuine && response) {
-    const { error, status = 0 } = response;
-    const accepting = wrongSignatureCheckIds.flatMap((id) => open.get(id) ?? []).find(wasAccepted)?.check;
-    if (error) addDiagnosis(error.code === "certificate" ? "certificate" : "broken-response", isGenuine);
-    else if (status < 400) addDiagnosis("redirect", isGenuine);
-    else if (status === 404 || status === 405) addDiagnosis("wrong-address", isGenuine);
-    else if (accepting) {
-      const mistake = accepting.id === "signature.upper-case" ? "wrong-encoding" : accepting.mistake;
-      addDiagnosis(mistake, (item) => isGenuine(item) || item.check === accepting);
-    } else if (acceptedMistakes.length > 0) {
-      const checks = [...open.values()].filter(isGenuine).map(({ check }) => check.id);
-      for (const id of checks) open.delete(id);
-      diagnoses.push(...acceptedMistakes.map((mistake) => ({ mistake, checks })));
-    } else if (items.some((item) => isGenuine(item) && item.result === "passed"))
-      addDiagnosis("reserialized-json", hasSameRejection(genuine));
-    else if (status === 500) addDiagnosis("internal-error", isGenuine);
-    // A proxy reports with such a status that the receiver is down. A receiver that rejects signatures with another
-    // status has accepted the signature of the event.
-    else if (
-      status > 500 ||
-      (items.some(isSignature) && !items.some((item) => isSignature(item) && getRejection(item) === status))
-    )
-      addDiagnosis("unexplained", isGenuine);
-    else addDiagnosis("header-case", isGenuine);
-  } else {
+  if (genuine?.exchanges[0]) addDiagnosis(explainRejectedEvent(genuine, items, open, acceptedMistakes));
+  else {
     const rewritten = jsonFormCheckIds.flatMap((id) => open.get(id) ?? []);
-    if (rewritten.length > 1) addDiagnosis("reserialized-json", hasSameRejection(rewritten[0]!));
+    if (rewritten.length > 1) addDiagnosis(["reserialized-json", hasSameRejection(rewritten[0]!)]);
     const [split, long] = partialBodyCheckIds.map((id) => open.get(id));
-    if (split && long && getRejection(split) === getRejection(long) && !open.has("raw-body.non-ascii"))
-      addDiagnosis(
-        "partial-body",
-        (item) => partialBodyCheckIds.includes(item.check.id) && hasSameRejection(split)(item),
-      );
+    if (split && long && getRejection(split) === getRejection(long) && !open.has("raw-body.non-ascii")) {
+      const isPartial = (item: ReceiverCheckResult) => partialBodyCheckIds.includes(item.check.id);
+      addDiagnosis(["partial-body", (item) => isPartial(item) && hasSameRejection(split)(item)]);
+    }
   }
 
   for (const mistake of new Set([...open.values()].map(getOwnMistake)))
-    addDiagnosis(mistake, (item) => getOwnMistake(item) === mistake);
+    addDiagnosis([mistake, (item) => getOwnMistake(item) === mistake]);
   return diagnoses;
+}
+
+const isGenuine = ({ check }: ReceiverCheckResult): boolean => check.expects === "accept";
+const isSignature = ({ check }: ReceiverCheckResult): boolean => check.id.startsWith("signature.");
+
+/** Mistakes, and the checks that they explain. */
+type Explanation = readonly [mistakes: string | readonly string[], matches: (item: ReceiverCheckResult) => boolean];
+
+/** Explains the rejection of the genuine event by its response, and by what the receiver accepts instead. */
+function explainRejectedEvent(
+  genuine: ReceiverCheckResult,
+  items: readonly ReceiverCheckResult[],
+  open: ReadonlyMap<string, ReceiverCheckResult>,
+  acceptedMistakes: readonly string[],
+): Explanation {
+  const { error, status = 0 } = genuine.exchanges[0]!.response;
+  if (error) return [error.code === "certificate" ? "certificate" : "broken-response", isGenuine];
+  if (status < 400) return ["redirect", isGenuine];
+  if (status === 404 || status === 405) return ["wrong-address", isGenuine];
+  const accepting = wrongSignatureCheckIds.flatMap((id) => open.get(id) ?? []).find(wasAccepted)?.check;
+  if (accepting) {
+    const mistake = accepting.id === "signature.upper-case" ? "wrong-encoding" : accepting.mistake;
+    return [mistake, (item) => isGenuine(item) || item.check === accepting];
+  }
+  if (acceptedMistakes.length > 0) return [acceptedMistakes, isGenuine];
+  if (items.some((item) => isGenuine(item) && item.result === "passed"))
+    return ["reserialized-json", hasSameRejection(genuine)];
+  if (status === 500) return ["internal-error", isGenuine];
+  // A proxy reports with such a status that the receiver is down. A receiver that rejects signatures with another
+  // status has accepted the signature of the event.
+  const isOther = items.some(isSignature) && !items.some((item) => isSignature(item) && getRejection(item) === status);
+  return [status > 500 || isOther ? "unexplained" : "header-case", isGenuine];
 }
 
 /**
