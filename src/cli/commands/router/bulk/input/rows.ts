@@ -148,6 +148,18 @@ async function* readTable(
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
   let columnIndexes = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
   let isBegun = false;
+
+  /** Returns undefined for a blank line. */
+  const readRecord = ({ record, raw }: InputRecord, number: number, indexes: readonly number[]) => {
+    const texts = indexes.map((index) => decode(record[index] ?? ""));
+    const missing = texts.findIndex((text) => text.trim() === "");
+    if (missing < 0) return { number, text: texts.join(" ") };
+    // A row of empty cells is not a blank line, even if only blanks separate them.
+    const text = raw.trim() || (record.length > 1 ? raw.replace(/\r?\n$/, "") : "");
+    const column = columns[missing] === undefined ? "the first column" : `the column "${columns[missing]}"`;
+    return text === "" ? undefined : { number, text, problem: `without a string in ${column}` };
+  };
+
   for await (const records of joinFirstRows(groups)) {
     const rows: InputRow[] = [];
     for (let i = 0; i < records.length; i += 1) {
@@ -164,24 +176,19 @@ async function* readTable(
         if (isFirst) columnIndexes = findColumns(columns, record.map(decode), mayHaveOtherDelimiter);
         continue;
       }
-      const texts = columnIndexes.map((index) => decode(record[index] ?? ""));
-      const missing = texts.findIndex((text) => text.trim() === "");
-      if (missing < 0) {
-        const text = texts.join(" ");
-        const heading = isFirst ? findHeadingProblem(text.trim()) : undefined;
-        // Only a number can select a column whose name is not unique.
-        if (heading && isNumbered && record.filter((cell) => decode(cell).trim() === text.trim()).length > 1) continue;
-        rows.push({ number, text, ...heading });
-        continue;
-      }
-      // A row of empty cells is not a blank line, even if only blanks separate them.
-      const text = raw.trim() || (record.length > 1 ? raw.replace(/\r?\n$/, "") : "");
-      const column = columns[missing] === undefined ? "the first column" : `the column "${columns[missing]}"`;
-      if (text !== "") rows.push({ number, text, problem: `without a string in ${column}` });
+      const row: InputRow | undefined = readRecord(records[i]!, number, columnIndexes);
+      if (row === undefined) continue;
+      const heading = isFirst && row.problem === undefined ? findHeadingProblem(row.text.trim()) : undefined;
+      // Only a number can select a column whose name is not unique.
+      const isHeading = heading && isNumbered && hasRepeatedCell(record.map(decode), row.text);
+      if (!isHeading) rows.push(heading ? { ...row, ...heading } : row);
     }
     yield rows;
   }
 }
+
+const hasRepeatedCell = (cells: readonly string[], text: string): boolean =>
+  cells.filter((cell) => cell.trim() === text.trim()).length > 1;
 
 const countLines = (record: readonly string[]): number =>
   record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
