@@ -36,22 +36,21 @@ export function createOutput(host: Host, globals: GlobalOptions) {
   const isTable = format === "table" && (stdout.isTTY === true || globals.format === "table");
   const printRows = (rows: readonly (readonly string[])[]) => printer.printRows(rows, rowFormat);
 
+  /** Returns a value with the selected fields only. */
+  const pick = (value: unknown) => (globals.fields ? pickFields(value, globals.fields) : value);
+
   async function show(value: unknown, view: TableView = {}): Promise<void> {
     await showValue(value, view);
     if (view.emptyReason !== undefined) await note(view.emptyReason);
   }
 
   async function showValue(value: unknown, view: TableView): Promise<void> {
-    const fields = globals.fields;
+    const { fields } = globals;
     const rows = findRows(value, view.rows);
     if (fields) checkFields(fields, view.fields ?? listFields(rows ?? []));
-    if (format === "json") {
-      const chosenValue =
-        fields === undefined ? value : rows ? rows.map((row) => pickFields(row, fields)) : pickFields(value, fields);
-      return printDocument(chosenValue, 2);
-    }
+    if (format === "json") return printDocument(fields && rows ? rows.map(pick) : pick(value), 2);
     if (format === "ndjson") {
-      for (const row of rows ?? [value]) await printDocument(fields ? pickFields(row, fields) : row);
+      for (const row of rows ?? [value]) await printDocument(pick(row));
       return;
     }
     if (value === undefined) return;
@@ -113,7 +112,7 @@ export function createOutput(host: Host, globals: GlobalOptions) {
     showOrPrint: (value: unknown, ...lines: readonly StyledLine[]) => (isText ? print(...lines) : show(value)),
     /** Prints one document of a stream as a line of JSON, or as lines for users. */
     printEvent: (value: unknown, ...lines: readonly StyledLine[]) =>
-      format === "table" ? print(...lines) : printDocument(globals.fields ? pickFields(value, globals.fields) : value),
+      format === "table" ? print(...lines) : printDocument(pick(value)),
     print,
     /** Prints lines of a language, whose meaning a line break would change. */
     printUnwrapped: (...lines: readonly StyledLine[]) => printer.printLines("stdout", lines, { laidOut: true }),
