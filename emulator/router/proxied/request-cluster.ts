@@ -1,16 +1,13 @@
-import type { WallClock } from "../../../src/base/clock.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import type { EmulatorSettings } from "../../domain/settings.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
 import {
   type ForwardableRequest,
-  type Forwarder,
   omitHeaders,
   type SendRequestResult,
   sendRequest,
 } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
+import type { RouterCall } from "../context.ts";
 
 /** Response of a cluster to a request of the router itself. `body` is undefined if it is not a JSON object. */
 export type ClusterResponse =
@@ -22,25 +19,20 @@ export type ClusterResponse =
     }
   | Exclude<SendRequestResult, { kind: "answered" }>;
 
-export interface ClusterRequestContext {
-  readonly forwarder: Forwarder;
-  readonly wall: WallClock;
-  readonly settings: Pick<EmulatorSettings, "upstreamTimeoutMs" | "publicUrl">;
-  /** Request of the client. No request is sent to clusters after its disconnect. */
-  readonly request?: Pick<ReceivedRequest, "onDisconnect">;
-}
-
 /** Maximum size of a response. Responses of identity routes are shorter. A longer response is not read to its end. */
 const maxResponseBytes = 1024 * 1024;
 
-/** Sends a request to one cluster. The default of `timeoutMs` is the timeout of forwarded requests. */
+/**
+ * Sends a request to one cluster. The default of `timeoutMs` is the timeout of forwarded requests. No request is sent
+ * after the disconnect of the client.
+ */
 export async function requestCluster(
-  { forwarder, settings, request: clientRequest }: ClusterRequestContext,
-  { internalUrl }: Pick<Cluster, "internalUrl">,
+  { forwarder, settings, request: clientRequest }: RouterCall,
+  { internalUrl }: Cluster,
   request: ForwardableRequest,
   timeoutMs: number = settings.upstreamTimeoutMs,
 ): Promise<ClusterResponse> {
-  const onDisconnect = clientRequest && ((listener: () => void) => clientRequest.onDisconnect(listener));
+  const onDisconnect = (listener: () => void) => clientRequest.onDisconnect(listener);
   const options = { forwarder, timeoutMs, maxBytes: maxResponseBytes, onDisconnect };
   // The response is read here, so it must not be compressed.
   const result = await sendRequest(options, internalUrl, omitHeaders(request, ["accept-encoding"]));
