@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { isEqualInConstantTime } from "../../src/base/hmac.ts";
+import { tryDecodeUrlPart } from "../../src/base/urls.ts";
 import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { defineRows, type View } from "../store/port.ts";
@@ -47,13 +48,7 @@ const usesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
   /^basic(?:\s|$)/i.test(headers.authorization ?? "");
 
 /** Decodes the identifier or the secret, which are form-encoded within the header (RFC 6749, 2.3.1). */
-function decodeForm(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return text;
-  }
-}
+const decodeForm = (text: string): string => tryDecodeUrlPart(text.replaceAll("+", " ")) ?? text;
 
 /** An OAuth client of the router and of every cluster. A client without a secret is public (DECISIONS.md, R35). */
 export const OAuthClient = z.strictObject({

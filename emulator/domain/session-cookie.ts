@@ -1,3 +1,5 @@
+import { tryDecodeUrlPart } from "../../src/base/urls.ts";
+
 /** Cookie of a user who signed in at a cluster. All clusters share the router's host name and therefore the cookie. */
 const sessionCookieName = "svc_session";
 
@@ -10,11 +12,7 @@ export function findCookie(name: string, cookies = ""): string | undefined {
 /** Returns the `{cluster_id}_{id}` of the browser's session, or undefined if there is no session. */
 export function findSession(headers: { readonly cookie?: string | undefined }): string | undefined {
   const value = findCookie(sessionCookieName, headers.cookie);
-  try {
-    return value === undefined ? undefined : decodeURIComponent(value);
-  } catch {
-    return undefined;
-  }
+  return value && tryDecodeUrlPart(value);
 }
 
 export const formatSessionCookie = (session: string, attributes: string): string =>

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { hash } from "./hmac.ts";
+import { tryDecodeUrlPart } from "./urls.ts";
 
 /** Destination of spans, configured by the environment variables of the OpenTelemetry standard. */
 export interface OtelSettings {
@@ -132,20 +133,12 @@ export function readOtelSettings(
   function parsePairs(name: string, text: string): [key: string, value: string][] {
     return text.split(",").flatMap((part): [string, string][] => {
       const at = part.indexOf("=");
-      const [key, value] = [part.slice(0, at).trim(), tryDecode(part.slice(at + 1).trim())];
+      const [key, value] = [part.slice(0, at).trim(), tryDecodeUrlPart(part.slice(at + 1).trim())];
       if (at > 0 && key !== "" && value !== undefined) return [[key, value]];
       if (part.trim() !== "")
         note(`${name} has a part that is not a name, =, and a percent-encoded value. It is ignored`);
       return [];
     });
-  }
-}
-
-function tryDecode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,14 +2,17 @@
 export const findPlaceholders = (template: string): string[] =>
   [...template.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!);
 
-/** Decodes a part of a URL. Returns the part unchanged if its encoding is invalid. */
-export function decodeUrlPart(text: string): string {
+/** Decodes a part of a URL. Returns undefined if its encoding is invalid. */
+export function tryDecodeUrlPart(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text;
+    return undefined;
   }
 }
+
+/** Decodes a part of a URL. Returns the part unchanged if its encoding is invalid. */
+export const decodeUrlPart = (text: string): string => tryDecodeUrlPart(text) ?? text;
 
 /** Replaces parameters with percent-encoded values. Only the value of `full_path` can contain slashes. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
@@ -145,9 +148,7 @@ export function formatPostgresUrl({ host, port, user, database }: PostgresUrl): 
 }
 
 function decodeOrReject(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new Error("must escape a percent sign as %25");
-  }
+  const decoded = tryDecodeUrlPart(text);
+  if (decoded === undefined) throw new Error("must escape a percent sign as %25");
+  return decoded;
 }
