@@ -23,38 +23,17 @@ interface Report {
   readonly send: (request: RouterRequester) => Promise<boolean | "not-found">;
 }
 
-interface BulkOperation {
-  readonly method: "POST" | "DELETE";
-  readonly path: string;
-  readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
-}
-
-const addSignatories: BulkOperation = {
-  method: "POST",
-  path: "/router/v1/contract_signatories/",
-  buildBody: (hashes, cluster) => hashes.map((signatory_hash) => ({ signatory_hash, cluster })),
-};
-
-const createTokenOperation = (method: "POST" | "DELETE", kind: "creator" | "counter_party"): BulkOperation => ({
-  method,
-  path: `/router/v1/cluster_tokens/bulk/${kind}`,
-  buildBody: (tokens, cluster_id) => ({ tokens, cluster_id }),
-});
-const mapTokens = createTokenOperation("POST", "counter_party");
-const endTokens = createTokenOperation("DELETE", "counter_party");
-const mapCreatorTokens = createTokenOperation("POST", "creator");
-const endCreatorTokens = createTokenOperation("DELETE", "creator");
-
-/** Sends lists one after another, without empty lists. Resolves with true if the router accepted all of them. */
-async function sendBulk(
+/** Maps open tokens and removes ended ones. Resolves with true if the router accepted both lists. */
+async function sendTokens(
   request: RouterRequester,
-  clusterId: string,
-  ...lists: readonly (readonly [operation: BulkOperation, texts: readonly string[]])[]
+  kind: "creator" | "counter_party",
+  cluster_id: string,
+  { openTokens, endedTokens }: Awaited<ReturnType<typeof listTokens>>,
 ): Promise<boolean> {
-  for (const [{ method, path, buildBody }, texts] of lists) {
-    if (texts.length > 0 && (await request(method, path, buildBody(texts, clusterId))) !== true) return false;
-  }
-  return true;
+  const path = `/router/v1/cluster_tokens/bulk/${kind}`;
+  const send = async (method: "POST" | "DELETE", tokens: readonly string[]) =>
+    tokens.length === 0 || (await request(method, path, { tokens, cluster_id })) === true;
+  return (await send("POST", openTokens)) && send("DELETE", endedTokens);
 }
 
 /** Readers of each kind of report. A report is undefined if there is nothing to report. */
@@ -63,21 +42,21 @@ const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Pro
   "report-signatories": async (view, id) => {
     const contract = await view.get(contracts, id);
     if (!contract) return undefined;
-    const hashes = contract.signatories.map(({ email }) => hashEmail(email));
-    const { openTokens, endedTokens } = await listTokens(view, { by: "contract", equals: id });
-    const { cluster_id } = contract;
-    const send = (request: RouterRequester) =>
-      sendBulk(request, cluster_id, [addSignatories, hashes], [mapTokens, openTokens], [endTokens, endedTokens]);
-    return { cluster_id, send };
+    const { cluster_id: cluster, signatories } = contract;
+    const rows = signatories.map(({ email }) => ({ signatory_hash: hashEmail(email), cluster }));
+    const tokens = await listTokens(view, { by: "contract", equals: id });
+    const send = async (request: RouterRequester) =>
+      (rows.length === 0 || (await request("POST", "/router/v1/contract_signatories/", rows))) === true &&
+      sendTokens(request, "counter_party", cluster, tokens);
+    return { cluster_id: cluster, send };
   },
 
   /** Maps the invitations to a contract while they are open (DECISIONS.md, R34). */
   "report-invitations": async (view, id) => {
-    const { cluster_id, openTokens, endedTokens } = await listTokens(view, { by: "contract", equals: id });
-    if (cluster_id === undefined) return undefined;
-    const send = (request: RouterRequester) =>
-      sendBulk(request, cluster_id, [mapTokens, openTokens], [endTokens, endedTokens]);
-    return { cluster_id, send };
+    const { cluster_id } = (await view.get(contracts, id)) ?? {};
+    if (!cluster_id) return undefined;
+    const tokens = await listTokens(view, { by: "contract", equals: id });
+    return { cluster_id, send: (request) => sendTokens(request, "counter_party", cluster_id, tokens) };
   },
 
   /** After the acceptance, reports the address, the API key if it acts for the member, and the end of the token. */
@@ -86,12 +65,12 @@ const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Pro
     const workspace = user && (await view.get(workspaces, user.workspace_id));
     if (!workspace) return undefined;
     const { cluster_id, client_id, acting_user_id } = workspace;
-    const { openTokens, endedTokens } = await listTokens(view, { by: "user", equals: id });
+    const tokens = await listTokens(view, { by: "user", equals: id });
     const client = { client_ids: [client_id], cluster_id };
     const send = async (request: RouterRequester) =>
       (!user.is_active || (await mapAddress(request, hashEmail(user.email), cluster_id))) === true &&
       (acting_user_id !== id || (await request("POST", "/router/v1/cluster_clients/bulk", client))) === true &&
-      sendBulk(request, cluster_id, [mapCreatorTokens, openTokens], [endCreatorTokens, endedTokens]);
+      sendTokens(request, "creator", cluster_id, tokens);
     return { cluster_id, send };
   },
 
@@ -108,7 +87,7 @@ async function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
   const rows = await view.list(invitations, slice);
   const listBy = (isOpen: boolean) =>
     rows.flatMap(({ state, token }) => ((state === "PENDING") === isOpen ? token : []));
-  return { cluster_id: rows[0]?.cluster_id, openTokens: listBy(true), endedTokens: listBy(false) };
+  return { openTokens: listBy(true), endedTokens: listBy(false) };
 }
 
 /** A signup does not move an address from another cluster (DECISIONS.md, R23). */
