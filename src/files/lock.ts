@@ -4,6 +4,7 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import type { WallClock } from "../base/clock.ts";
 import { toFields, tryParseJson } from "../base/object.ts";
 import { createFileAtomic, isTemporaryName, writeFileAtomic } from "./atomic-write.ts";
+import { ignoreMissing } from "./disk.ts";
 import { makeFolder } from "./folders.ts";
 import { identifyMachine, listenForProbes, type Machine, probeLiveness, processExists } from "./machine.ts";
 
@@ -215,7 +216,3 @@ export async function findOriginal(file: string, { path, id }: LockHolder): Prom
  */
 export const isLockRemnant = (name: string, lock: string): boolean =>
   isTemporaryName(name, lock) || (name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)/.test(name.slice(lock.length + 1)));
-
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
-}
