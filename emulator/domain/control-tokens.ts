@@ -4,7 +4,7 @@ import type { WallClock } from "../../src/base/clock.ts";
 import { Mutex } from "../../src/base/concurrency.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
-import { defineRows, type Store, storedTime, type View } from "../store/port.ts";
+import { defineRows, type Store, storedTime, type Transaction, type View } from "../store/port.ts";
 import { type Workspace, workspaces } from "./workspaces.ts";
 
 /** A token of the control plane, without its secret. */
@@ -153,12 +153,8 @@ async function findClientId(view: View, { workspace_id, workspace }: ControlToke
 const belongsToWorkspace = async (view: View, token: ControlToken): Promise<boolean> =>
   token.workspace_id === undefined || (await findClientId(view, token)) !== undefined;
 
-interface TokenStore extends Pick<View, "list"> {
-  delete(collection: typeof controlTokens, key: string): void;
-}
-
 /** Removes all tokens from a copied state, because the copy has another owner. */
-export async function deleteControlTokens(tx: TokenStore): Promise<void> {
+export async function deleteControlTokens(tx: Transaction): Promise<void> {
   for (const { name } of await tx.list(controlTokens)) tx.delete(controlTokens, name);
 }
 
