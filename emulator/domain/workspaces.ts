@@ -197,7 +197,7 @@ export const NewWorkspaceRequest = z.object({
   company_name: z.string(),
   industry: z.string(),
   use_case: z.string(),
-  invited_users: z.array(z.object({ email: z.string(), first_name: z.string() })),
+  invited_users: z.array(z.strictObject({ email: z.string(), first_name: z.string() })),
 });
 export type NewWorkspaceRequest = z.infer<typeof NewWorkspaceRequest>;
 

@@ -5,7 +5,7 @@ import type * as declared from "../../../src/api/router/trial.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
 import { hashEmail, toAddressKey } from "../../../src/base/email-address.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import { type NewWorkspaceRequest, NewWorkspaceResponse, newWorkspacePath } from "../../domain/workspaces.ts";
+import { NewWorkspaceRequest, NewWorkspaceResponse, newWorkspacePath } from "../../domain/workspaces.ts";
 import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
 import { createJsonPassthrough } from "../../http/reply.ts";
 import { defineNumberedRows, defineRows, type Transaction, type View } from "../../store/port.ts";
@@ -14,16 +14,8 @@ import { mappingTables } from "../mapping/tables.ts";
 import { sandboxExternalPage } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 
-const TrialAnswers = z.strictObject({
-  first_name: z.string(),
-  last_name: z.string().nullable(),
-  job_title: z.string(),
-  company_name: z.string(),
-  industry: z.string(),
-  use_case: z.string(),
-  cluster_location: z.string().nullable(),
-  invited_users: z.array(z.strictObject({ email: z.string(), first_name: z.string() })),
-});
+const { signup_token: _, email: __, invited_users, ...answerFields } = NewWorkspaceRequest.shape;
+const TrialAnswers = z.strictObject({ ...answerFields, cluster_location: z.string().nullable(), invited_users });
 export type TrialAnswers = z.infer<typeof TrialAnswers>;
 
 // The stored schema has no description.
