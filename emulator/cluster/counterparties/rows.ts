@@ -79,13 +79,11 @@ export const requireCounterparty = (
   fail: Fail<"not-found">,
 ): Promise<Counterparty> => requireOwnRow(view, counterparties, caller, counter_party_id, fail);
 
-interface PrimaryCandidate {
-  readonly id: number;
-  readonly is_primary: boolean;
-}
-
 /** Returns the list with a replaced row. If that row is primary, no other row stays primary. */
-export const ensureSinglePrimary = <Row extends PrimaryCandidate>(rows: readonly Row[], replacement: Row): Row[] =>
+export const ensureSinglePrimary = <Row extends CounterpartyContact | CounterpartyAddress>(
+  rows: readonly Row[],
+  replacement: Row,
+): Row[] =>
   rows.map((row) => {
     if (row.id === replacement.id) return replacement;
     return replacement.is_primary && row.is_primary ? { ...row, is_primary: false } : row;

@@ -94,13 +94,6 @@ async function findOrCreateAccount(
 /** Maximum number of offered addresses. A person can type any other address. */
 const maxShownUsers = 50;
 
-interface SignInPagePerson {
-  readonly name: string;
-  readonly email: string;
-  readonly workspace: string;
-  readonly cluster_id: string;
-}
-
 /**
  * Lists the users of all emulated clusters, because the page of any cluster can be shown. Each link names its cluster,
  * which takes precedence over anything else in the request (DECISIONS.md, R14).
@@ -125,8 +118,8 @@ ${workspace}, ${cluster_id}</li>`,
 const buildQuery = (parameters: OAuthParameters, svc_user: string, cluster_id: string): string =>
   `?${new URLSearchParams({ ...parameters, svc_user, cluster_id })}`;
 
-async function listPeople(view: View): Promise<SignInPagePerson[]> {
-  const people: SignInPagePerson[] = [];
+async function listPeople(view: View) {
+  const people = [];
   for (const user of await view.list(users)) {
     const person = await findPerson(view, user);
     if (person) people.push(person);
