@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { toExactJson } from "../../../src/base/json.ts";
 import { type ContractTemplate, entities, type IntakeQuestion, templates, type User } from "../../domain/workspaces.ts";
@@ -98,11 +99,7 @@ function listAnswerRows(
 }
 
 /** Stores the bytes of an inline document. It must run before the transaction that refers to the blob. */
-export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(yieldOnce(file), file.length);
-
-async function* yieldOnce(file: Buffer): AsyncGenerator<Uint8Array, void> {
-  yield file;
-}
+export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(Readable.from([file]), file.length);
 
 export const pdfMediaType = "application/pdf";
 
