@@ -1,4 +1,4 @@
-import { isObject, lookupTable } from "../../src/base/object.ts";
+import { getValueAt, isObject, lookupTable } from "../../src/base/object.ts";
 import { findCustomerIds } from "../domain/apps.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findString, isFormType, parseJsonObject, readFormFields } from "../http/bodies/fields.ts";
@@ -109,8 +109,7 @@ function findInput(payload: Payload): string | undefined {
 }
 
 function findObject(payload: Payload, ...path: readonly string[]): Payload | undefined {
-  let value: unknown = payload;
-  for (const name of path) value = isObject(value) ? value[name] : undefined;
+  const value = getValueAt(payload, path);
   return isObject(value) ? value : undefined;
 }
 

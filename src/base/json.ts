@@ -1,4 +1,4 @@
-import { isObject } from "./object.ts";
+import { getValueAt, isObject } from "./object.ts";
 
 /** JSON number that a double would change: `1.0`, `7e12345`, or an integer of 17 digits. */
 class ExactNumber {
@@ -122,12 +122,9 @@ export function markExactNumbers(value: unknown, exact: unknown): unknown {
   if (Array.isArray(value) && Array.isArray(exact)) return value.map((item, at) => markExactNumbers(item, exact[at]));
   if (!isObject(value) || !isObject(exact)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, markExactNumbers(inner, readOwnMember(exact, name))]),
+    Object.entries(value).map(([name, inner]) => [name, markExactNumbers(inner, getValueAt(exact, [name]))]),
   );
 }
-
-const readOwnMember = (object: Readonly<Record<string, unknown>>, name: string): unknown =>
-  Object.hasOwn(object, name) ? object[name] : undefined;
 
 // In a string, the quotes are escaped, so the pattern does not match there.
 const serializedNumber = /\{"\\u0000number":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\}/g;
