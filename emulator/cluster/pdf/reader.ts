@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
+import { Mutex } from "../../../src/base/concurrency.ts";
 import { decodeFileBase64 } from "../../../src/base/hmac.ts";
 import { timedOut, withTimeout } from "../../../src/base/timing.ts";
 import {
@@ -20,8 +21,7 @@ export const pdfReaderBusy = Symbol("busy");
 export class PdfReader {
   readonly #wall: WallClock;
   readonly #waiting = new Set<{ readonly bytes: number }>();
-  /** Settles when the last accepted file has been read. */
-  #lastRead: Promise<unknown> = Promise.resolve();
+  readonly #turn = new Mutex();
   #isReading = false;
   #isClosed = false;
   #process: ReadingProcess | undefined;
@@ -31,46 +31,38 @@ export class PdfReader {
   }
 
   /** Resolves with `busy` if too many files wait, or this one too long. Rejects if no process can be started. */
-  read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof pdfReaderBusy> {
+  async read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof pdfReaderBusy> {
     const bytes = [...this.#waiting].reduce((sum, each) => sum + each.bytes, file.length);
     const isFull =
       this.#waiting.size >= pdfLimits.waitingFiles || (this.#waiting.size > 0 && bytes > pdfLimits.waitingBytes);
-    if (this.#isClosed || isFull) return Promise.resolve(pdfReaderBusy);
+    if (this.#isClosed || isFull) return pdfReaderBusy;
     const ticket = { bytes: file.length };
     this.#waiting.add(ticket);
-    const start = new AbortController();
-    const reading = this.#lastRead.then(() => {
-      start.abort();
-      return this.#waiting.delete(ticket) ? this.#readInTurn({ goal, file }) : pdfReaderBusy;
-    });
-    this.#lastRead = reading.catch(() => {});
-    const timeout = this.#wall.sleep(pdfLimits.waitMs, start.signal).then(() => {
-      if (start.signal.aborted) return reading;
-      this.#waiting.delete(ticket);
+    const turn = this.#turn.acquire();
+    const release = await withTimeout(this.#wall, pdfLimits.waitMs, turn);
+    this.#waiting.delete(ticket);
+    if (release === timedOut) {
+      void turn.then((releaseLate) => releaseLate());
       return pdfReaderBusy;
-    });
-    return Promise.race([reading, timeout]);
-  }
-
-  /** Ends the process, or leaves it for the next reader. Waiting callers get a busy error. */
-  close(): void {
-    this.#isClosed = true;
-    this.#waiting.clear();
-    if (this.#isReading) this.#process?.end();
-    else if (this.#process?.isFit) leaveSpare(this.#process);
-    this.#process = undefined;
-  }
-
-  async #readInTurn(task: PdfTask): Promise<PdfReadResult | typeof pdfReaderBusy> {
+    }
     this.#isReading = true;
     try {
-      return await this.#readNow(task);
+      return this.#isClosed ? pdfReaderBusy : await this.#readNow({ goal, file });
     } catch (error) {
       if (this.#isClosed) return pdfReaderBusy;
       throw error;
     } finally {
       this.#isReading = false;
+      release();
     }
+  }
+
+  /** Ends the process, or leaves it for the next reader. Waiting callers get a busy error. */
+  close(): void {
+    this.#isClosed = true;
+    if (this.#isReading) this.#process?.end();
+    else if (this.#process?.isFit) leaveSpare(this.#process);
+    this.#process = undefined;
   }
 
   async #readNow(task: PdfTask): Promise<PdfReadResult> {
