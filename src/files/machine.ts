@@ -17,14 +17,7 @@ export interface Machine {
   readonly pid_namespace?: string | undefined;
 }
 
-let cachedMachine: Promise<Machine> | undefined;
-
-export function identifyMachine(): Promise<Machine> {
-  cachedMachine ??= inspectMachine();
-  return cachedMachine;
-}
-
-async function inspectMachine(): Promise<Machine> {
+export async function identifyMachine(): Promise<Machine> {
   const [id, boot, pid_namespace] = await Promise.all([
     readText("/etc/machine-id"),
     readText("/proc/sys/kernel/random/boot_id"),
