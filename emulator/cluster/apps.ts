@@ -177,11 +177,13 @@ export const acceptBillingEvent: ForwardedHandler = async ({ body }, { store, cl
   const customer = [...findCustomerIds(event)].find((id) => id.startsWith(prefix) && id.length > prefix.length);
   const number = Number(customer?.slice(prefix.length));
   const occurredAt = Number(findString(event, "occurred_at") ?? Number.NaN) * 1_000;
-  const problem = await store.transaction("billing.event", async (tx) => {
+  await store.transaction("billing.event", async (tx) => {
     const workspace = Number.isSafeInteger(number) ? await tx.get(workspaces, number) : undefined;
-    if (workspace?.cluster_id !== cluster.id) return "unknown-workspace";
+    if (workspace?.cluster_id !== cluster.id)
+      return finding("unknown-workspace", `${cluster.id} has no workspace for the customer ${customer}`);
     const { billed_at } = workspace;
-    if (billed_at !== null && occurredAt < billed_at) return "late-billing-event";
+    if (billed_at !== null && occurredAt < billed_at)
+      return finding("late-billing-event", "A later event of the workspace arrived first");
     const plan = parsePlan(event) ?? workspace.plan;
     const is_suspended = isSuspendedBy(event) ?? workspace.is_suspended;
     tx.put(workspaces, {
@@ -190,10 +192,7 @@ export const acceptBillingEvent: ForwardedHandler = async ({ body }, { store, cl
       is_suspended,
       billed_at: Number.isNaN(occurredAt) ? billed_at : occurredAt,
     });
-    return undefined;
   });
-  if (problem === "unknown-workspace") finding(problem, `${cluster.id} has no workspace for the customer ${customer}`);
-  if (problem === "late-billing-event") finding(problem, "A later event of the workspace arrived first");
   return createJsonPassthrough(200, {});
 };
 

@@ -21,7 +21,6 @@ const Event = z.looseObject({
   OriginalLink: z.string().optional(),
   Description: z.string().optional(),
 });
-type Event = z.infer<typeof Event>;
 
 /** Accepts the reports of the e-mail provider, and emits their effects (DECISIONS.md, R27). */
 export const acceptMailerEvent: ForwardedHandler = async ({ body }, { store, clock, cluster }, finding) => {
@@ -30,27 +29,22 @@ export const acceptMailerEvent: ForwardedHandler = async ({ body }, { store, clo
     finding("unreadable-mailer-event", "RecordType is missing, or a key has a type that the provider does not send");
     return createJsonPassthrough(200, {});
   }
-  const event = parsed.data;
-  const type = event.RecordType;
+  const { RecordType: type, Metadata, Recipient, Email: address, OriginalLink, Description } = parsed.data;
   if (!isMailerEvent(type)) {
     finding("unknown-mailer-event", `${type.slice(0, 100)} is not one of ${Object.keys(mailerEvents).join(", ")}`);
     return createJsonPassthrough(200, {});
   }
-  const isKnownEmail = await store.transaction("mailer.webhook", async (tx) => {
-    const { email_id, contract_id, purpose, recipient } = event.Metadata;
-    const selector = { email_id, contract_id, purpose, recipient: recipient ?? event.Recipient ?? event.Email };
+  await store.transaction("mailer.webhook", async (tx) => {
+    const { email_id, contract_id, purpose, recipient } = Metadata;
+    const selector = { email_id, contract_id, purpose, recipient: recipient ?? Recipient ?? address };
     const email = await findEmail(tx, { ...selector, cluster_id: cluster.id });
-    if (email) await emitEmailEvent(tx, clock, email, { type, detail: getDetail(event) });
-    return email !== undefined;
+    if (!email) return finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
+    await emitEmailEvent(tx, clock, email, { type, detail: (OriginalLink ?? Description)?.slice(0, 1_000) ?? null });
   });
-  if (!isKnownEmail) finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
   return createJsonPassthrough(200, {});
 };
 
 const isMailerEvent = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
-
-const getDetail = ({ OriginalLink, Description }: Event): string | null =>
-  (OriginalLink ?? Description)?.slice(0, 1_000) ?? null;
 
 /** Returns the data of the nine e-mail activities. `occured_at` has this spelling on the wire (DECISIONS.md, F21). */
 export const buildEmailEventData = (
