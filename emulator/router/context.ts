@@ -53,13 +53,6 @@ export type RouterHandler<Id extends OperationId> = OperationHandler<OperationBy
 export type RouterHandlers = Partial<OperationHandlers<IdsOf<"router">, RouterContext, CallingCluster>>;
 
 /** The handler checks whether the key belongs to the required cluster (DECISIONS.md, R6). */
-const authenticateCluster: Authenticator<RouterContext, CallingCluster> = ({ headers }, call) =>
-  findKeyHolder(headers["x-cluster-key"], call);
-
-/** Team operations of chat_a also accept the key as a bearer token. Other schemes are ignored. */
-const authenticateClusterOrBearer: Authenticator<RouterContext, CallingCluster> = ({ headers }, call) =>
-  findKeyHolder(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call);
-
 function findKeyHolder(key: string | undefined, { context, finding }: AuthenticationCall<RouterContext>) {
   if (key !== undefined) return findClusterOfKey(key, context) ?? fail("invalid-cluster-key");
   if (context.settings.strict.has("keys")) fail("missing-cluster-key");
@@ -86,8 +79,10 @@ const authenticateBilling: Authenticator<RouterContext, CallingCluster> = async 
 
 /** Authenticators of the routing service. The operation that needs a user's bearer token decodes it. */
 export const routerAuthenticators = {
-  "cluster-key": authenticateCluster,
-  "cluster-key-or-bearer": authenticateClusterOrBearer,
+  "cluster-key": ({ headers }, call) => findKeyHolder(headers["x-cluster-key"], call),
+  // Team operations of chat_a also accept the key as a bearer token. Other schemes are ignored.
+  "cluster-key-or-bearer": ({ headers }, call) =>
+    findKeyHolder(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call),
   basic: authenticateBilling,
   bearer: () => undefined,
 } satisfies Authenticators<RouterContext>;

@@ -166,8 +166,7 @@ export function requireCluster(
 }
 
 /** Returns the cluster whose ID is the longest prefix of a value `{cluster_id}_{rest}` (DECISIONS.md, P6). */
-export function findClusterByPrefix(clusters: readonly Cluster[], value: string | undefined): Cluster | undefined {
-  if (value === undefined) return undefined;
+export function findClusterByPrefix(clusters: readonly Cluster[], value: string): Cluster | undefined {
   return clusters
     .filter(({ id }) => value.startsWith(`${id}_`) && value.length > id.length + 1)
     .sort((a, b) => b.id.length - a.id.length)

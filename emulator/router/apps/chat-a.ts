@@ -6,13 +6,7 @@ import { findString, isFormType, parseJsonObject, readFormFields } from "../../h
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { removeHeaders } from "../../http/hop-by-hop.ts";
 import { createJsonPassthrough, Passthrough } from "../../http/reply.ts";
-import {
-  type ForwardCall,
-  type RouterCall,
-  type RouterContext,
-  type RouterHandlers,
-  verifyFreshSignature,
-} from "../context.ts";
+import { type ForwardCall, type RouterCall, type RouterHandlers, verifyFreshSignature } from "../context.ts";
 import { forwardToAll, forwardToOwners } from "../proxied/forward.ts";
 import { findOwners } from "../resolve.ts";
 
@@ -100,11 +94,6 @@ async function toObjectResponse(call: ForwardCall, forwarding: Promise<Passthrou
   return new Passthrough(response.status, removeHeaders(response.rawHeaders, ["content-length"]), body);
 }
 
-const selectAllClusters =
-  ({ clusters }: RouterContext) =>
-  () =>
-    clusters;
-
 /** Returns the clusters of a destination in seed order (DECISIONS.md, R15). */
 const selectClustersOf = (call: RouterCall<"unknown-destination">, destination: string) => () => {
   const matches = call.clusters.filter(({ destinations }) => destinations.includes(destination));
@@ -112,9 +101,13 @@ const selectClustersOf = (call: RouterCall<"unknown-destination">, destination: 
 };
 
 export const chatAHandlers = {
-  "chat-a.interaction": (_, call) => toObjectResponse(call, forwardMessage(call, selectAllClusters(call))),
-  "chat-a.event": (_, call) => forwardMessage(call, selectAllClusters(call)),
-  "chat-a.options": (_, call) => forwardMessage(call, selectAllClusters(call)),
+  "chat-a.interaction": (_, call) =>
+    toObjectResponse(
+      call,
+      forwardMessage(call, () => call.clusters),
+    ),
+  "chat-a.event": (_, call) => forwardMessage(call, () => call.clusters),
+  "chat-a.options": (_, call) => forwardMessage(call, () => call.clusters),
   "chat-a.destination-interaction": ({ params }, call) =>
     toObjectResponse(call, forwardMessage(call, selectClustersOf(call, params.destination))),
   "chat-a.destination-event": ({ params }, call) => forwardMessage(call, selectClustersOf(call, params.destination)),

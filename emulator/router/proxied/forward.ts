@@ -19,16 +19,6 @@ export function forwardToOwners(
   return forwardToAll(call, owner ? owners : defaultClusters, timeoutMs);
 }
 
-/** Forwards the unchanged request to all of these clusters (DECISIONS.md, R13). */
-export function forwardToAll(
-  call: BroadcastCall,
-  clusters: readonly Cluster[],
-  timeoutMs: number = call.settings.upstreamTimeoutMs,
-): Promise<Passthrough> {
-  if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
-  return broadcastRequest(call, clusters, timeoutMs);
-}
-
 /** Forwards the unchanged request to one cluster. Resolves with the response to forward (DECISIONS.md, R12). */
 export async function forwardToOne(
   call: SingleClusterCall,
@@ -59,16 +49,17 @@ interface ClusterResult {
 }
 
 /**
- * Sends the request to several clusters at once and aborts no request while the caller waits. Returns the first
- * response with a status below 400 that arrives in time. Otherwise returns the response with the lowest status, and the
- * first in seed order if several are equal. On a manual clock or with --deterministic, all responses are awaited, and
- * seed order also ranks successes (DECISIONS.md, R13).
+ * Forwards the unchanged request to all of these clusters at once and aborts no request while the caller waits. Returns
+ * the first response with a status below 400 that arrives in time. Otherwise returns the response with the lowest
+ * status, and the first in seed order if several are equal. On a manual clock or with --deterministic, all responses
+ * are awaited, and seed order also ranks successes (DECISIONS.md, R13).
  */
-async function broadcastRequest(
+export async function forwardToAll(
   call: BroadcastCall,
   clusters: readonly Cluster[],
-  timeoutMs: number,
+  timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
+  if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
   call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
   const request = await filterCredentials(call, "several");
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
