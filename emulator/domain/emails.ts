@@ -49,19 +49,16 @@ export function sendEmail(
   tx: Transaction,
   fields: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
 ): Email {
-  // Spreading is slower than listing the fields, and contracts are sent to many users.
-  const email = {
+  const email: Email = {
     id: tx.next("email"),
-    cluster_id: fields.cluster_id ?? null,
-    workspace_id: fields.workspace_id ?? null,
-    contract_id: fields.contract_id ?? null,
-    purpose: fields.purpose,
-    recipient: fields.recipient,
-    mode: fields.mode ?? "to",
-    path: fields.path ?? null,
-    token: fields.token ?? null,
-    sent_at: fields.sent_at,
+    cluster_id: null,
+    workspace_id: null,
+    contract_id: null,
+    mode: "to",
+    path: null,
+    token: null,
     events: [],
+    ...fields,
   };
   tx.put(emails, email);
   return email;
