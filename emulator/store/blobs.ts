@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import * as z from "zod";
 import { describeFsError } from "../../src/files/disk.ts";
 import { FileWriteError, type StoreFailedError } from "./port.ts";
 
@@ -14,11 +15,8 @@ export interface Blobs {
   extendUnreferencedRetention(): Promise<void>;
 }
 
-export interface Blob {
-  readonly sha256: string;
-  readonly md5: string;
-  readonly size: number;
-}
+export const Blob = z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() });
+export type Blob = z.infer<typeof Blob>;
 
 export class BlobTooLargeError extends Error {
   override readonly name = "BlobTooLargeError";

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
+import { Blob } from "../../store/blobs.ts";
 import { defineRows, storedTime, type Transaction, type View } from "../../store/port.ts";
 import type { AuthenticatedMember } from "../context.ts";
 
@@ -78,14 +79,12 @@ export const ContractApproval = z.strictObject({
 });
 export type ContractApproval = z.infer<typeof ContractApproval>;
 
-const StoredBlob = z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() });
-
 /** A document of the contract, whose bytes are a blob. The newest version is last. */
 export const DocumentVersion = z.strictObject({
   id: z.int(),
   file_name: z.string(),
   content_type: z.string(),
-  blob: StoredBlob,
+  blob: Blob,
   is_executed_version: z.boolean(),
   uploaded_at: storedTime(z.number()),
   uploaded_by: z.int(),
@@ -132,7 +131,7 @@ export const Contract = z.strictObject({
       id: z.int(),
       name: z.string(),
       file_name: z.string(),
-      blob: StoredBlob,
+      blob: Blob,
       created_at: storedTime(z.number()),
     }),
   ),

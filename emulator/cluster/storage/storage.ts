@@ -6,7 +6,7 @@ import { hasUrlSignature, type SignedUrl, signUrl, verifySignedUrl } from "../..
 import type { Workspace } from "../../domain/workspaces.ts";
 import { type HandlerCall, inTransaction, type OperationHandlers } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
-import { BlobTooLargeError } from "../../store/blobs.ts";
+import { Blob, BlobTooLargeError } from "../../store/blobs.ts";
 import { defineRows, StoreFailedError, storedTime, type Transaction, type View } from "../../store/port.ts";
 import type { ClusterContext, ClusterHandlers } from "../context.ts";
 import { verifyUpload } from "./upload-checks.ts";
@@ -200,7 +200,7 @@ export const StoredObject = z.strictObject({
   content_type: z.string(),
   created_at: storedTime(z.number()),
   /** The bytes. Null until they are uploaded. */
-  blob: z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() }).nullable(),
+  blob: Blob.nullable(),
 });
 export type StoredObject = z.infer<typeof StoredObject>;
 
