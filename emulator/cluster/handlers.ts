@@ -19,8 +19,6 @@ import { templateHandlers } from "./templates/templates.ts";
 import { userHandlers } from "./workspace/users.ts";
 import { webhookHandlers } from "./workspace/webhooks.ts";
 
-export { storageHandlers } from "./storage/storage.ts";
-
 export const contractApiHandlers = {
   ...fileHandlers,
   ...intakeHandlers,

@@ -1,7 +1,8 @@
 import { registry } from "../../src/api/registry.ts";
 import type { ClusterContext } from "../cluster/context.ts";
-import { contractApiHandlers, storageHandlers } from "../cluster/handlers.ts";
+import { contractApiHandlers } from "../cluster/handlers.ts";
 import { createForwardedHandler, type RequestInbox } from "../cluster/inbox.ts";
+import { storageHandlers } from "../cluster/storage/storage.ts";
 import { createApiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
 import { createAuthenticators } from "../control/access/credentials.ts";
 import { guardHandlers } from "../control/access/guard-handlers.ts";

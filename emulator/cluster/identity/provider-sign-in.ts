@@ -1,3 +1,4 @@
+import { OAuthProviderType } from "../../../src/api/router/proxied.ts";
 import { toAddressKey } from "../../../src/base/email-address.ts";
 import { isOneOf } from "../../../src/base/object.ts";
 import { clusterRows } from "../../domain/clusters.ts";
@@ -17,15 +18,13 @@ import { findUserByEmail, providerStates } from "./grants.ts";
 
 type SignInFlow = "login" | "signup";
 
-const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
-
 /** The state routes the callback to this cluster (DECISIONS.md, R25). */
 export const startProviderSignIn =
   (flow: SignInFlow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterContext): Promise<Passthrough> => {
     const { provider = "ProviderA" } = readOAuthParameters(request);
-    if (!isOneOf(providers, provider))
-      return respondWithDetail(400, `Unknown provider. Known: ${providers.join(", ")}`);
+    if (!isOneOf(OAuthProviderType.options, provider))
+      return respondWithDetail(400, `Unknown provider. Known: ${OAuthProviderType.options.join(", ")}`);
     const state = `${cluster.id}_${ids.token(24)}`;
     await store.transaction(`identity.${flow}`, (tx) => {
       tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });

@@ -48,20 +48,19 @@ export function renderPersonPage(
   const confirmation = problem
     ? undefined
     : describeCompletedAction(view.contract, recipient.person, hasTurn, completedAction);
-  const turn = hasTurn ? html`It is your turn to ${joinAsList(listWorks(recipient), "and")}` : "It is not your turn";
+  const works = [...new Set(recipient.actions.map(({ work }) => work))].map((work) => html`${work}`);
+  const turn = hasTurn ? html`It is your turn to ${joinAsList(works, "and")}` : "It is not your turn";
+  const comments = recipient.comments.map((text) => html`<li class="as-typed">${text}</li>`);
   const content = html`<p>You are <strong>${isolateName(recipient.person.name)}</strong>.</p>
 ${renderErrorBanner(problem?.message)}${confirmation && html`<p role="status">${confirmation}</p>`}
 ${renderFacts(view, hasTurn || confirmation ? describePendingActions(view) : undefined)}
 ${hasTurn || !confirmation ? html`<h2>${turn}</h2>` : undefined}
 ${hasTurn || confirmation ? undefined : html`<p>${describePendingActions(view)}</p>`}
 ${renderForms(recipient, input)}
-${recipient.comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${recipient.comments.map(renderComment)}</ul>`}
+${comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${comments}</ul>`}
 ${renderSignatories(view)}`;
   return createPageResponse(problem?.status ?? 200, createPage(view.contract.name, content, allowFraming));
 }
-
-const listWorks = ({ actions }: RecipientView): Html[] =>
-  [...new Set(actions.map(({ work }) => work))].map((work) => html`${work}`);
 
 export function renderProblemPage(status: number, title: string, message: string, headers: readonly string[] = []) {
   const { rawHeaders, body } = createPageResponse(status, createPage(title, html`<p>${message}</p>`, allowFraming));
@@ -81,8 +80,6 @@ const renderDocumentLink = ({ path, format }: NonNullable<ContractView["document
   format === "PDF"
     ? html`<a href="${path}" target="_blank" rel="noopener">Read the PDF (opens in a new tab)</a>`
     : html`<a href="${path}">Download the DOCX</a>`;
-
-const renderComment = (text: string): Html => html`<li class="as-typed">${text}</li>`;
 
 const renderSignatories = ({ contract }: ContractView): Html => html`<h2>Signatories</h2>
 ${
