@@ -14,32 +14,17 @@ export interface OtelSettings {
 
 export type OtelEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** Supported variables (OpenTelemetry: "Environment Variable Specification" and "OTLP Exporter Configuration"). */
-const otelVariables = {
-  endpoint: "OTEL_EXPORTER_OTLP_ENDPOINT",
-  tracesEndpoint: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-  headers: "OTEL_EXPORTER_OTLP_HEADERS",
-  tracesHeaders: "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
-  timeout: "OTEL_EXPORTER_OTLP_TIMEOUT",
-  tracesTimeout: "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
-  protocol: "OTEL_EXPORTER_OTLP_PROTOCOL",
-  tracesProtocol: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
-  tracesExporter: "OTEL_TRACES_EXPORTER",
-  serviceName: "OTEL_SERVICE_NAME",
-  resource: "OTEL_RESOURCE_ATTRIBUTES",
-  disabled: "OTEL_SDK_DISABLED",
-} as const;
-
 /** Reports whether spans can be exported. The exporter is only loaded in that case. */
 export const hasCollector = (env: OtelEnvironment): boolean =>
-  Boolean(env[otelVariables.endpoint] || env[otelVariables.tracesEndpoint]);
+  Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
 
 const defaultTimeoutMs = 10_000;
 const maxTimeoutMs = 600_000;
 
 /**
- * Reads the variables. Returns undefined if spans are not exported. Invalid values are ignored and noted, as the
- * standard requires, because telemetry must not prevent work. Notes omit the values, which can be secret.
+ * Reads the variables (OpenTelemetry: "Environment Variable Specification" and "OTLP Exporter Configuration"). Returns
+ * undefined if spans are not exported. Invalid values are ignored and noted, as the standard requires, because
+ * telemetry must not prevent work. Notes omit the values, which can be secret.
  */
 export function readOtelSettings(
   env: OtelEnvironment,
@@ -50,9 +35,9 @@ export function readOtelSettings(
   return { settings: read(), notes };
 
   function read(): OtelSettings | undefined {
-    const { value: exporters } = find(otelVariables.tracesExporter, "otlp");
+    const { value: exporters } = find("OTEL_TRACES_EXPORTER", "otlp");
     const isExported = exporters.split(",").some((one) => one.trim() === "otlp");
-    const isDisabled = find(otelVariables.disabled).value.toLowerCase() === "true";
+    const isDisabled = find("OTEL_SDK_DISABLED").value.toLowerCase() === "true";
     if (!hasCollector(env) || isDisabled || !isExported) return undefined;
     const url = readUrl();
     if (url === undefined || !usesHttp()) return undefined;
@@ -74,15 +59,15 @@ export function readOtelSettings(
 
   /** The variable for traces is a complete URL. The common variable is a base to which the path is appended. */
   function readUrl(): string | undefined {
-    const { name, value } = find([otelVariables.tracesEndpoint, otelVariables.endpoint]);
+    const { name, value } = find(["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]);
     const url = URL.canParse(value) ? new URL(value) : undefined;
     if (!url || !/^https?:$/.test(url.protocol))
       return note(`${name} must be an http or https URL. No spans are exported`);
     if (url.username || url.password)
       return note(
-        `${name} must not contain a user name or password. Use ${otelVariables.headers}. No spans are exported`,
+        `${name} must not contain a user name or password. Use OTEL_EXPORTER_OTLP_HEADERS. No spans are exported`,
       );
-    if (name === otelVariables.endpoint) url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/traces`;
+    if (name === "OTEL_EXPORTER_OTLP_ENDPOINT") url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/traces`;
     return url.href;
   }
 
@@ -91,7 +76,7 @@ export function readOtelSettings(
    * different server.
    */
   function usesHttp(): boolean {
-    const { name, value } = find([otelVariables.tracesProtocol, otelVariables.protocol], "http/json");
+    const { name, value } = find(["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"], "http/json");
     if (value === "http/protobuf")
       note(`${name} is http/protobuf. Spans are exported as http/json, which collectors accept at the same URL`);
     else if (value !== "http/json")
@@ -100,7 +85,7 @@ export function readOtelSettings(
   }
 
   function readHeaders(): Record<string, string> {
-    const { name, value } = find([otelVariables.tracesHeaders, otelVariables.headers]);
+    const { name, value } = find(["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"]);
     const allowedPairs = parsePairs(name, value).filter(([key, text]) => {
       const isAllowed = /^[\w!#$%&'*+.^`|~-]+$/.test(key) && /^[\t\x20-\x7e]*$/.test(text);
       if (!isAllowed) note(`${name} has a header that HTTP does not allow. It is ignored`);
@@ -110,7 +95,10 @@ export function readOtelSettings(
   }
 
   function readTimeoutMs(): number {
-    const { name, value } = find([otelVariables.tracesTimeout, otelVariables.timeout], String(defaultTimeoutMs));
+    const { name, value } = find(
+      ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"],
+      String(defaultTimeoutMs),
+    );
     const ms = Number(value);
     if (Number.isInteger(ms) && ms > 0 && ms <= maxTimeoutMs) return ms;
     note(
@@ -120,8 +108,8 @@ export function readOtelSettings(
   }
 
   function readResource(): SpanAttributes {
-    const { name, value } = find(otelVariables.resource);
-    const { value: serviceName } = find(otelVariables.serviceName);
+    const { name, value } = find("OTEL_RESOURCE_ATTRIBUTES");
+    const { value: serviceName } = find("OTEL_SERVICE_NAME");
     return {
       "service.name": service,
       ...Object.fromEntries(parsePairs(name, value)),
