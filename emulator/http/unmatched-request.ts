@@ -1,6 +1,7 @@
 import type { Operation } from "../../src/api/operation.ts";
 import { uploadHeaders } from "../../src/api/storage/objects.ts";
 import { memoize } from "../../src/base/object.ts";
+import { computeEditDistance } from "../../src/base/text.ts";
 import { hasBody } from "./bodies/request-body-reader.ts";
 import { formatOperation } from "./dialects/dialects.ts";
 import type { HttpExchange } from "./exchange.ts";
@@ -111,7 +112,7 @@ export function suggestOperation(
     // Each extra segment costs one, so paths of very different lengths need no comparison.
     if (Math.abs(input.length - declaredSegments.length) / maxLength >= minDistance) continue;
     const methodPenalty = [operation.method].flat().includes(method as never) ? 0 : 0.05;
-    const distance = getEditDistance(input, declaredSegments, measure) / maxLength + methodPenalty;
+    const distance = computeEditDistance(input, declaredSegments, measure) / maxLength + methodPenalty;
     if (distance < minDistance) {
       minDistance = distance;
       closest = operation;
@@ -133,24 +134,8 @@ function createSegmentMeasure(): DistanceFunction {
     if (b[0] === "{") return 0.2;
     // A segment cannot contain a slash.
     const pair = `${a}/${b}`;
-    const distance = distances.get(pair) ?? getEditDistance([...a], [...b], isOther) / Math.max(a.length, b.length);
+    const distance = distances.get(pair) ?? computeEditDistance(a, b) / Math.max(a.length, b.length);
     distances.set(pair, distance);
     return distance;
   };
-}
-
-const isOther = (a: string, b: string): number => (a === b ? 0 : 1);
-
-/** Returns the Levenshtein distance. An extra element on one side costs 1. */
-function getEditDistance(from: readonly string[], to: readonly string[], swap: DistanceFunction): number {
-  let row = to.map((_, i) => i + 1);
-  row.unshift(0);
-  for (const [i, a] of from.entries()) {
-    const next = [i + 1];
-    for (const [j, b] of to.entries()) {
-      next.push(Math.min(row[j]! + swap(a, b), row[j + 1]! + 1, next[j]! + 1));
-    }
-    row = next;
-  }
-  return row[to.length]!;
 }

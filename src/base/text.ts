@@ -6,7 +6,7 @@ export function findNearest(word: string, candidates: Iterable<string>): string 
   let best: string | undefined;
   let bestDistance = Math.min(3, Math.floor(word.length / 2) + 1);
   for (const candidate of candidates) {
-    const distance = computeTypingDistance(word.toLowerCase(), candidate.toLowerCase());
+    const distance = computeEditDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -21,20 +21,27 @@ export function formatSuggestion(word: string, candidates: readonly string[]): s
   return near === undefined ? `Known: ${[...candidates].sort().join(", ")}.` : `Did you mean ${near}?`;
 }
 
-/** Counts the insertions, deletions, replacements and swaps of neighbors that turn one word into the other. */
-function computeTypingDistance(a: string, b: string): number {
-  const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
-  for (let j = 0; j <= b.length; j += 1) rows[0]![j] = j;
+/**
+ * Counts the insertions, deletions, replacements and swaps of neighbors that turn one list into the other. `replace` is
+ * the cost of a replacement.
+ */
+export function computeEditDistance(
+  a: ArrayLike<string>,
+  b: ArrayLike<string>,
+  replace = (one: string, other: string): number => (one === other ? 0 : 1),
+): number {
+  let before: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
     for (let j = 1; j <= b.length; j += 1) {
-      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      let least = Math.min(rows[i - 1]![j]! + 1, rows[i]![j - 1]! + 1, rows[i - 1]![j - 1]! + cost);
+      const least = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + replace(a[i - 1]!, b[j - 1]!));
       const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      if (isSwapped) least = Math.min(least, rows[i - 2]![j - 2]! + 1);
-      rows[i]![j] = least;
+      next.push(isSwapped ? Math.min(least, before[j - 2]! + 1) : least);
     }
+    [before, row] = [row, next];
   }
-  return rows[a.length]![b.length]!;
+  return row[b.length]!;
 }
 
 /** Returns the text with its first letter in upper case. */
