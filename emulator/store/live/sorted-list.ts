@@ -10,12 +10,8 @@ const maxBlockItems = 512;
 /** A few hundred items of a sorted list, with the values that order them. Never empty. */
 interface Block<Item extends OrderedItem> {
   readonly values: IndexValue[];
-  readonly items: (Item | undefined)[];
-  /** Position of the first item. Queues remove their first items, and moving all others would take longer. */
-  first: number;
+  readonly items: Item[];
 }
-
-const getLength = ({ items, first }: Block<OrderedItem>): number => items.length - first;
 
 /** Reports whether an item of a block comes before (value, ordinal). */
 function isBefore({ values, items }: Block<OrderedItem>, at: number, value: IndexValue, ordinal: number): boolean {
@@ -28,7 +24,7 @@ function isBefore({ values, items }: Block<OrderedItem>, at: number, value: Inde
 
 /** Finds the position of (value, ordinal) in a block. Every write searches, and a callback would be a new function. */
 function findPosition(block: Block<OrderedItem>, value: IndexValue, ordinal: number): number {
-  let low = block.first;
+  let low = 0;
   let high = block.items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -38,27 +34,15 @@ function findPosition(block: Block<OrderedItem>, value: IndexValue, ordinal: num
   return low;
 }
 
-/** Removes the item at a position. Moves the items before it or after it, whichever are fewer. */
-function removeAt(block: Block<OrderedItem>, position: number): void {
-  const { values, items, first } = block;
-  if (position - first > items.length - position) {
+/** Removes the item at a position. Queues remove their first items, for which Node need not move the others. */
+function removeAt({ values, items }: Block<OrderedItem>, position: number): void {
+  if (position === 0) {
+    values.shift();
+    items.shift();
+  } else {
     values.splice(position, 1);
     items.splice(position, 1);
-    return;
   }
-  for (let at = position; at > first; at -= 1) {
-    values[at] = values[at - 1]!;
-    items[at] = items[at - 1];
-  }
-  items[first] = undefined;
-  block.first += 1;
-}
-
-/** Removes the empty positions at the front. */
-function compact(block: Block<OrderedItem>): void {
-  block.values.splice(0, block.first);
-  block.items.splice(0, block.first);
-  block.first = 0;
 }
 
 /**
@@ -72,7 +56,7 @@ function splitBlock<Item extends OrderedItem>(
 ): Block<Item> {
   const endsHere = values[position - 1] === value && values[position] !== value;
   const at = endsHere ? position : items.length >>> 1;
-  return { values: values.splice(at), items: items.splice(at), first: 0 };
+  return { values: values.splice(at), items: items.splice(at) };
 }
 
 /**
@@ -103,13 +87,10 @@ export class SortedList<Item extends OrderedItem> {
     const isFull = block === undefined || block.items.length >= maxBlockItems;
     if (block === undefined || (isFull && position === block.items.length)) {
       // A new block follows the full block, because halves would stay half full.
-      this.#blocks.splice(index + 1, 0, { values: [value], items: [item], first: 0 });
+      this.#blocks.splice(index + 1, 0, { values: [value], items: [item] });
       return;
     }
-    if (isFull && block.first > 0) {
-      position -= block.first;
-      compact(block);
-    } else if (isFull) {
+    if (isFull) {
       const secondHalf = splitBlock(block, position, value);
       this.#blocks.splice(index + 1, 0, secondHalf);
       if (position > block.items.length) {
@@ -135,7 +116,7 @@ export class SortedList<Item extends OrderedItem> {
     if (block.items[position]?.ordinal !== ordinal || block.values[position] !== value) return false;
     this.#length -= 1;
     this.#invalidateStarts(index);
-    if (getLength(block) === 1) this.#blocks.splice(index, 1);
+    if (block.items.length === 1) this.#blocks.splice(index, 1);
     else removeAt(block, position);
     return true;
   }
@@ -145,7 +126,7 @@ export class SortedList<Item extends OrderedItem> {
     const ordinal = includesEqual ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     const index = this.#findBlock(value, ordinal);
     const block = this.#blocks[index];
-    return block === undefined ? 0 : this.#getStart(index) + findPosition(block, value, ordinal) - block.first;
+    return block === undefined ? 0 : this.#getStart(index) + findPosition(block, value, ordinal);
   }
 
   /** Returns the items at positions `start` (inclusive) to `end` (exclusive), in order. */
@@ -157,17 +138,16 @@ export class SortedList<Item extends OrderedItem> {
     let index = from === 0 ? 0 : this.#findBlockAt(from);
     for (let skipped = from - this.#getStart(index); remaining > 0; skipped = 0, index += 1) {
       const block = this.#blocks[index]!;
-      const blockStart = block.first + skipped;
-      const blockEnd = Math.min(block.items.length, blockStart + remaining);
-      remaining -= blockEnd - blockStart;
-      for (let i = blockStart; i < blockEnd; i += 1) items.push(block.items[i]!);
+      const end = Math.min(block.items.length, skipped + remaining);
+      remaining -= end - skipped;
+      for (let i = skipped; i < end; i += 1) items.push(block.items[i]!);
     }
     return items;
   }
 
   #getStart(blockIndex: number): number {
     for (let index = this.#starts.length; index <= blockIndex; index += 1) {
-      this.#starts.push(this.#starts[index - 1]! + getLength(this.#blocks[index - 1]!));
+      this.#starts.push(this.#starts[index - 1]! + this.#blocks[index - 1]!.items.length);
     }
     return this.#starts[blockIndex]!;
   }
@@ -183,7 +163,7 @@ export class SortedList<Item extends OrderedItem> {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const block = this.#blocks[middle]!;
-      if (isBefore(block, block.first, value, ordinal + 1)) low = middle + 1;
+      if (isBefore(block, 0, value, ordinal + 1)) low = middle + 1;
       else high = middle;
     }
     return Math.max(0, low - 1);
