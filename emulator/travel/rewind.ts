@@ -130,28 +130,16 @@ export function watchSteps(store: Store): { readonly steps: CauseMap; end(): voi
   return { steps, end };
 }
 
-interface HistoryLine {
-  readonly commit: Commit;
-  before: Commit | HistoryStart | undefined;
-}
-
-/** The newest and the oldest commit of a cause. Its commits need not be adjacent. */
-interface HistoryEnd {
-  readonly chain: CauseChain;
-  readonly newest: number;
-  oldest: HistoryLine;
-}
-
 class RewindSearch {
   readonly #target: RewindTarget;
   readonly #causes: CauseMap;
-  readonly #endsByCause = new Map<string, HistoryEnd>();
+  /** Newest first. */
+  readonly #commits: Commit[] = [];
+  /** The newest commit before the target. */
+  #older: Commit | undefined;
+  readonly #chainsByCause = new Map<string, CauseChain>();
   /** Requests and clock advances, which users count as steps, with the highest number first. */
   readonly #steps: { readonly cause: string; readonly number: number }[] = [];
-  #oldestLine: HistoryLine | undefined;
-  /** The oldest commit after the target, if the target is a time. */
-  #oldestAfterTarget: HistoryLine | undefined;
-  #hasTime = false;
 
   constructor(target: RewindTarget, causes: CauseMap) {
     this.#target = target;
@@ -170,52 +158,43 @@ class RewindSearch {
 
   /** Returns false if older commits are not needed. */
   visit(commit: Commit): boolean {
-    const line: HistoryLine = { commit, before: undefined };
-    if (this.#oldestLine) this.#oldestLine.before = commit;
-    this.#oldestLine = line;
-    if (this.#isTooOld(commit)) return false;
-    if ("to" in this.#target && commit.at !== undefined) this.#oldestAfterTarget = line;
-    if (commit.cause !== undefined) this.#addLine(commit.cause, line);
+    if (this.#isTooOld(commit)) {
+      this.#older = commit;
+      return false;
+    }
+    this.#commits.push(commit);
+    const { cause } = commit;
+    if (cause === undefined || this.#chainsByCause.has(cause)) return true;
+    const chain = this.#findChain(cause);
+    this.#chainsByCause.set(cause, chain);
+    this.#addStep(findOrigin(chain));
     return true;
   }
 
   /** Undefined if it is beyond the history. `reach` is the start of the history, if all of it was read. */
   findPoint(reach: HistoryStart | undefined): RewindPoint | undefined {
-    if (this.#oldestLine) this.#oldestLine.before ??= reach;
     const target = this.#target;
     if ("to" in target) {
-      this.#hasTime ||= reach?.at !== undefined && reach.at <= target.to;
-      return this.#hasTime ? this.#buildPoint(this.#oldestAfterTarget, undefined, reach) : undefined;
+      const startsAt = (this.#older ?? reach)?.at;
+      if (startsAt === undefined || startsAt > target.to) return undefined;
+      return this.#buildPoint(
+        this.#commits.findLastIndex(({ at }) => at !== undefined),
+        undefined,
+        reach,
+      );
     }
     const before = this.#before;
     if (before === undefined) return undefined;
-    let first: HistoryLine | undefined;
-    for (const { chain, oldest } of this.#endsByCause.values()) {
-      if (this.#isOf(chain, before) && !(first && first.commit.number < oldest.commit.number)) first = oldest;
-    }
-    return first && this.#buildPoint(first, before, reach);
+    const index = this.#commits.findLastIndex(({ cause }) => cause !== undefined && this.#isOf(cause, before));
+    return index === -1 ? undefined : this.#buildPoint(index, before, reach);
   }
 
   /** Virtual time never decreases along the history, because a cause changes nothing before it occurs. */
   #isTooOld({ at }: Commit): boolean {
     if (at === undefined) return false;
-    const target = this.#target;
-    if ("to" in target) {
-      this.#hasTime = at <= target.to;
-      return this.#hasTime;
-    }
+    if ("to" in this.#target) return at <= this.#target.to;
     const row = this.#causes.get(this.#before ?? "");
     return row !== undefined && at < row.at;
-  }
-
-  #addLine(cause: string, line: HistoryLine): void {
-    const entry = this.#endsByCause.get(cause);
-    if (entry) entry.oldest = line;
-    else {
-      const chain = this.#findChain(cause);
-      this.#endsByCause.set(cause, { chain, newest: line.commit.number, oldest: line });
-      this.#addStep(findOrigin(chain));
-    }
   }
 
   #addStep(cause: string): void {
@@ -231,19 +210,20 @@ class RewindSearch {
     return chain;
   }
 
-  #isOf(chain: CauseChain, before: string): boolean {
+  #isOf(cause: string, before: string): boolean {
+    const chain = this.#chainsByCause.get(cause)!;
     if (!("steps" in this.#target)) return chain.includes(before);
     const number = parseCauseNumber(findOrigin(chain));
     return number !== undefined && number >= parseCauseNumber(before)!;
   }
 
-  #buildPoint(
-    first: HistoryLine | undefined,
-    before: string | undefined,
-    reach: HistoryStart | undefined,
-  ): RewindPoint {
-    const all = first === undefined ? [] : [...this.#endsByCause.values()];
-    const chains = all.filter(({ newest }) => newest >= first!.commit.number).map(({ chain }) => chain);
-    return { first: first?.commit, chains, before, ids: first?.before?.ids, reach };
+  /** Builds the point before the commit at that index. There is nothing to undo if the index is -1. */
+  #buildPoint(index: number, before: string | undefined, reach: HistoryStart | undefined): RewindPoint {
+    const undone = this.#commits.slice(0, index + 1);
+    const undoneCauses = new Set(undone.flatMap(({ cause }) => cause ?? []));
+    const chains = [...undoneCauses].map((cause) => this.#chainsByCause.get(cause)!);
+    const first = undone.at(-1);
+    const previous = this.#commits[index + 1] ?? this.#older ?? reach;
+    return { first, chains, before, ids: first && previous?.ids, reach };
   }
 }
