@@ -100,28 +100,17 @@ async function compareMapping(
   before: Store,
   newContents: ConsistentContents,
 ): Promise<MappingDifference> {
-  let [added, moved, unchanged] = [0, 0, 0];
-  const entries = newContents.mappings.get(table.name) ?? [];
-  let batch: (readonly [string, string])[] = [];
-  const compareBatch = async () => {
-    await before.read(async (view) => {
-      for (const [identifier, cluster] of batch) {
-        const owner = await view.lookup(table, identifier);
-        if (owner === undefined) added += 1;
-        else if (owner === cluster) unchanged += 1;
-        else moved += 1;
-      }
-    });
-    batch = [];
-    await waitForNextTurn();
-  };
-  for (const entry of entries) {
-    batch.push(entry);
-    if (batch.length === maxBatchRows) await compareBatch();
-  }
-  if (batch.length > 0) await compareBatch();
-  const size = await before.read((view) => view.size(table));
-  return { table: table.name, added, removed: size - unchanged - moved, moved };
+  return before.read(async (view) => {
+    let [added, moved, unchanged] = [0, 0, 0];
+    for (const [identifier, cluster] of newContents.mappings.get(table.name) ?? []) {
+      const owner = await view.lookup(table, identifier);
+      if (owner === undefined) added += 1;
+      else if (owner === cluster) unchanged += 1;
+      else moved += 1;
+      if ((added + moved + unchanged) % maxBatchRows === 0) await waitForNextTurn();
+    }
+    return { table: table.name, added, removed: (await view.size(table)) - unchanged - moved, moved };
+  });
 }
 
 /** A field by its path (`signatories[0].action`), and its values before and after. */
