@@ -2,7 +2,7 @@ import { isOneOf } from "../../src/base/object.ts";
 import { parseIsoTime } from "../../src/base/quantities.ts";
 import { defaultSettings, type EmulatorSettings } from "../domain/settings.ts";
 import type { EmulatorOptions } from "../published.d.ts";
-import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
+import { namedSeeds, parseNamedSeed, parseSeed, type Seed } from "./state/seed.ts";
 
 export function createSettings(options: EmulatorOptions, publicUrl: string): EmulatorSettings {
   const input = Object.fromEntries(
@@ -24,14 +24,10 @@ export function resolveSeed({ seed = "demo" }: EmulatorOptions): Seed {
   }
   if (!isOneOf(seedNames, seed))
     throw new InvalidOptionsError(`Seed "${seed}" not found. Known: ${seedNames.join(", ")}`);
-  parsedSeeds[seed] ??= parseSeed(namedSeeds[seed]);
-  return parsedSeeds[seed];
+  return parseNamedSeed(namedSeeds[seed]);
 }
 
 const seedNames = Object.keys(namedSeeds) as (keyof typeof namedSeeds)[];
-
-/** Seeds are parsed once per process, because emulators only read them. */
-const parsedSeeds: Partial<Record<keyof typeof namedSeeds, Seed>> = {};
 
 /** A copy of an emulator is not stored, and its clock continues from the state. */
 export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {

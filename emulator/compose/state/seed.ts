@@ -5,6 +5,7 @@ import { dictionary } from "../../../src/api/shapes.ts";
 import { hashEmail } from "../../../src/base/email-address.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import { describeIssue } from "../../../src/base/issues.ts";
+import { memoize } from "../../../src/base/object.ts";
 import type { StandardSet } from "../../cluster/context.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
 import { appRows, ConnectedApps } from "../../domain/apps.ts";
@@ -84,6 +85,9 @@ export function parseSeed(value: unknown): Seed {
   if (!parsed.success) throw new Error(`The seed is not valid: ${parsed.error.issues.map(formatIssue).join("; ")}`);
   return parsed.data;
 }
+
+/** Reads a seed of this package. It is parsed once per process, because emulators only read it. */
+export const parseNamedSeed = memoize((seed: (typeof namedSeeds)[keyof typeof namedSeeds]) => parseSeed(seed));
 
 function formatIssue(issue: z.core.$ZodIssue): string {
   const message = describeIssue(issue).replace(/^Invalid input: /, "");
@@ -169,16 +173,9 @@ export const seedSchema = (): object => ({
   description: "Initial state: svc emulator start --seed FILE",
 });
 
-let cachedSet: StandardSet | undefined;
-
 /** Returns the contents of a new workspace: those of the first workspace of the demo seed, whichever seed is in use. */
 export function getStandardSet(): StandardSet {
-  cachedSet ??= createDemoSet();
-  return cachedSet;
-}
-
-function createDemoSet(): StandardSet {
-  const { workspaces, roles, contract_types, templates, workflows } = parseSeed(demo);
+  const { workspaces, roles, contract_types, templates, workflows } = parseNamedSeed(demo);
   const { id, organization_types, jurisdictions } = workspaces[0]!;
   const filterByWorkspace = <Row extends { readonly workspace_id: number }>(rows: readonly Row[]): Row[] =>
     rows.filter(({ workspace_id }) => workspace_id === id);
