@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Service } from "../../../src/api/services.ts";
 import type { BoundOperation } from "../bind.ts";
 import type { RequestTarget } from "./path.ts";
-import { type FoundRoute, getRoutes, isCatchAll, type Routes } from "./routes.ts";
+import { type FoundRoute, isCatchAll, Routes } from "./routes.ts";
 
 /** Operation that accepts a request, with the values of its parameters. */
 export interface OperationMatch extends Pick<FoundRoute, "params"> {
@@ -31,7 +31,7 @@ export class OperationTable {
     { lenientSlashes, isControl = false }: { readonly lenientSlashes: boolean; readonly isControl?: boolean },
   ) {
     this.all = all;
-    this.#routes = getRoutes(all.map(({ operation }) => operation));
+    this.#routes = new Routes(all.map(({ operation }) => operation));
     this.#catchAll = all.find(({ operation }) => isCatchAll(operation));
     this.methods = listMethods(...(this.#catchAll ? [this.#catchAll] : all));
     this.#lenientSlashes = lenientSlashes;

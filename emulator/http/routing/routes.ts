@@ -29,42 +29,19 @@ const createNode = (): RouteNode => ({ literal: new Map(), parameter: undefined,
 /** Returns whether the operation accepts all paths of no other operation. */
 export const isCatchAll = ({ path }: Operation): boolean => path === "/{full_path}";
 
-const routesByFirstOperation = new WeakMap<Operation, Routes[]>();
-
-/** The routes are cached, because all emulators of a process serve the same few lists of operations. */
-export function getRoutes(operations: readonly Operation[]): Routes {
-  const [first] = operations;
-  const candidates = (first && routesByFirstOperation.get(first)) ?? [];
-  const cached = candidates.find((routes) => routes.matches(operations));
-  if (cached) return cached;
-  const routes = new Routes(operations);
-  if (first) routesByFirstOperation.set(first, [...candidates, routes]);
-  return routes;
-}
-
 /**
  * Operations by method and decoded path, without the catch-all. A literal segment has priority over a parameter if the
  * rest of the path allows it, and a parameter over one that accepts slashes. Fastify's router has the same rules but is
  * slow to build (ARCHITECTURE.md, Written by hand).
  */
 export class Routes {
-  readonly #operations: readonly Operation[];
   readonly #root = createNode();
   /** Index of the operation at `<path>/events`, by the index of a GET that has such an event stream. */
   readonly streams: ReadonlyMap<number, number>;
 
   constructor(operations: readonly Operation[]) {
-    this.#operations = operations;
     for (const [index, operation] of operations.entries()) if (!isCatchAll(operation)) this.#add(operation, index);
     this.streams = findStreams(operations);
-  }
-
-  /** Returns whether the routes lead to these operations, in this order. */
-  matches(operations: readonly Operation[]): boolean {
-    const ownOperations = this.#operations;
-    return (
-      ownOperations.length === operations.length && ownOperations.every((operation, at) => operation === operations[at])
-    );
   }
 
   /** Returns the operation that accepts a request, by default of any method, with the values of its parameters. */
