@@ -6,10 +6,11 @@ import type { ConsoleAsset, ConsoleBundle, ConsoleReader } from "../control/cont
 import type { ListenerPart } from "../http/handler.ts";
 import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
 import type { CausePropagator } from "../http/outgoing/forward.ts";
+import { reply } from "../http/reply.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 import { InvalidOptionsError } from "./options.ts";
-import { createReadyPart } from "./service-parts.ts";
+import { createProbePart } from "./service-parts.ts";
 
 interface ListenersSetup {
   readonly options: Pick<EmulatorOptions, "port" | "host" | "store" | "publicUrl" | "clusterUrls">;
@@ -36,7 +37,9 @@ export class Listeners {
     this.#setup = setup;
     const { options, instanceId, closing } = setup;
     this.isShared = options.store !== undefined;
-    this.router = this.#create("router", options.publicUrl, [createReadyPart(instanceId)]);
+    const identity = { instance_id: instanceId };
+    const probes = createProbePart({ "emulator.ready": () => reply(503, identity), "emulator.live": () => identity });
+    this.router = this.#create("router", options.publicUrl, [probes]);
     closing.push(() => this.router.close());
   }
 

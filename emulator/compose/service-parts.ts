@@ -10,9 +10,9 @@ import type { ControlContext } from "../control/context.ts";
 import { controlHandlers } from "../control/handlers.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import { getFirstWorkspace } from "../domain/workspaces.ts";
-import { createPart, type ListenerPart } from "../http/handler.ts";
+import { createPart, type ListenerPart, type PartHandler } from "../http/handler.ts";
 import type { ServedParts } from "../http/listener.ts";
-import { reply } from "../http/reply.ts";
+import { isProbe } from "../http/routing/operation-table.ts";
 import type { RunningCluster } from "../published.d.ts";
 import { type RouterContext, routerAuthenticators } from "../router/context.ts";
 import { routerHandlers } from "../router/handlers.ts";
@@ -76,13 +76,7 @@ export const createRouterParts = (
   }),
 ];
 
-/** The identity and the liveness of an emulator that is starting. */
-export const createReadyPart = (instanceId: string): ListenerPart =>
-  createPart({
-    operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
-    handlers: {
-      "emulator.ready": () => reply(503, { instance_id: instanceId }),
-      "emulator.live": () => ({ instance_id: instanceId }),
-    },
-    context: {},
-  });
+/** Serves the probes of a process that does not serve the state. */
+export const createProbePart = (
+  handlers: Readonly<Record<"emulator.ready" | "emulator.live", PartHandler<object>>>,
+): ListenerPart => createPart({ operations: registry.filter(isProbe), handlers, context: {} });

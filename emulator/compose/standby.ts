@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
-import { registry } from "../../src/api/registry.ts";
 import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { describeProcess } from "../control/lifecycle.ts";
-import { createPart, type ListenerPart, type ReceivedRequest } from "../http/handler.ts";
+import type { ListenerPart } from "../http/handler.ts";
 import type { Listener } from "../http/listener.ts";
 import { reply } from "../http/reply.ts";
 import { noSniffHeader } from "../http/respond.ts";
 import type { BoundListener, Listeners } from "./listeners.ts";
+import { createProbePart } from "./service-parts.ts";
 
 /** Addresses of the leader's listeners, which the leader publishes to the standbys through the database. */
 const LeaderAddress = z.object({
@@ -115,14 +115,9 @@ export class HotStandby {
   #createHealthPart(): ListenerPart {
     const { readiness, process } = this.#options;
     const getReadiness = (): Readiness => ({ ...readiness, role: "standby", leader: this.#leader?.router_url ?? null });
-    return createPart({
-      operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
-      handlers: {
-        "emulator.ready": () => reply(this.#leader ? 200 : 503, getReadiness()),
-        "emulator.live": (_: unknown, { request }: { readonly request: ReceivedRequest }) =>
-          describeProcess(getReadiness(), process, request),
-      },
-      context: {},
+    return createProbePart({
+      "emulator.ready": () => reply(this.#leader ? 200 : 503, getReadiness()),
+      "emulator.live": (_, { request }) => describeProcess(getReadiness(), process, request),
     });
   }
 

@@ -17,7 +17,7 @@ export function createForbiddenCheck({
   return ({ raw, requestOrigin: { isForwarded, proxyInfo }, match }) => {
     const bound = match?.bound;
     const isControl = bound?.operation.service.name === "emulator";
-    if (!isForwarded && !isHostAllowed(raw, proxyInfo?.host) && !(bound && isProbe(bound) && hasNoHost(raw)))
+    if (!isForwarded && !isHostAllowed(raw, proxyInfo?.host) && !(bound && isProbe(bound.operation) && hasNoHost(raw)))
       return createForbiddenResponse(isControl, formatForbiddenHost(proxyInfo?.host ?? raw.headers.host));
     if (!isControl) return undefined;
     // These origins are allowed in addition to the Host header.

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import type { BoundOperation } from "../bind.ts";
 import type { RequestTarget } from "./path.ts";
@@ -93,7 +94,7 @@ export class OperationTable {
 
   #probe(path: string): OperationMatch | undefined {
     const match = this.#matchHead(path);
-    return match && isProbe(match.bound) ? match : undefined;
+    return match && isProbe(match.bound.operation) ? match : undefined;
   }
 
   #selectMatch({ index, params }: FoundRoute, accept: string | undefined): OperationMatch {
@@ -104,8 +105,7 @@ export class OperationTable {
 }
 
 /** Returns whether load balancers and monitors request the operation. */
-export const isProbe = ({ operation: { id } }: BoundOperation): boolean =>
-  id === "emulator.ready" || id === "emulator.live";
+export const isProbe = ({ id }: Operation): boolean => id === "emulator.ready" || id === "emulator.live";
 
 const isStream = ({ operation }: BoundOperation): boolean =>
   Object.values(operation.responses).some(({ kind }) => kind === "events");
