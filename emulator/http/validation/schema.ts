@@ -25,8 +25,6 @@ interface SchemaDefinition {
   readonly catchall?: z.ZodType;
   readonly options?: readonly z.ZodType[];
   readonly format?: string;
-  readonly check?: string;
-  readonly checks?: readonly unknown[];
 }
 
 export const getSchemaDefinition = (schema: z.ZodType): SchemaDefinition =>
@@ -59,13 +57,6 @@ export function getSchemaKind(schema: z.ZodType | undefined): string {
   const { type, format } = getSchemaDefinition(unwrapSchema(schema));
   return type === "number" && format?.includes("int") ? "int" : type;
 }
-
-/** Returns whether every field is a required string with any content, so that nothing needs parsing. */
-export const acceptsAnyStrings = (schema: z.ZodObject): boolean =>
-  Object.values(schema.shape).every((field) => {
-    const { type, checks, check } = getSchemaDefinition(field as z.ZodType);
-    return type === "string" && !checks?.length && !check;
-  });
 
 /** Returns whether a part of the schema accepts any value, so that its numbers keep the text of the source document. */
 export function hasFreePart(schema: z.ZodType): boolean {

@@ -6,7 +6,6 @@ import { getLastValue, type RequestFields } from "../bodies/fields.ts";
 import type { DecodedBody } from "../bodies/json.ts";
 import { coerceLax, type StringCoercer, stringCoercers } from "./lax-coercion.ts";
 import {
-  acceptsAnyStrings,
   findSchema,
   getSchemaDefinition,
   getSchemaKind,
@@ -46,7 +45,7 @@ export const hasInputSchema = ({ request: { params, query, headers, body } }: Op
 
 export function createValidator({ request, service }: Operation): RequestValidator {
   const checks: PartCheck[] = [];
-  if (request.params) checks.push(createParamsCheck(request.params));
+  if (request.params) checks.push(createFieldsCheck("path", request.params));
   if (request.query) checks.push(createFieldsCheck("query", request.query));
   if (request.headers) checks.push(createFieldsCheck("header", request.headers));
   const { body } = request;
@@ -55,13 +54,6 @@ export function createValidator({ request, service }: Operation): RequestValidat
     const problems: ValidationProblem[] = [];
     for (const check of checks) check(parts, input, problems);
     return problems.length === 0 ? noProblems : problems;
-  };
-}
-
-function createParamsCheck(schema: z.ZodObject): PartCheck {
-  if (!acceptsAnyStrings(schema)) return createFieldsCheck("path", schema);
-  return ({ params }, input) => {
-    input.params = params;
   };
 }
 
