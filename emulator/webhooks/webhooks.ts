@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
+import type { Fail } from "../../src/api/failures.ts";
 import { dictionary } from "../../src/api/shapes.ts";
 import { defineNumberedRows, storedTime, type Transaction } from "../store/port.ts";
 
@@ -62,12 +63,7 @@ interface Amendments {
   readonly removals?: readonly string[] | undefined;
 }
 
-/** Callbacks for amendments that do not fit the body. Each must throw. */
-interface AmendmentConflictHandlers {
-  /** Called for a path that does not exist. `fields` lists the fields at the position where the path ends. */
-  onMissing(path: string, fields: readonly string[]): never;
-  onPresent(path: string): never;
-}
+type AmendmentFailure = Fail<"no-such-field" | "field-exists">;
 
 type AmendedParent = Record<string, unknown> | unknown[];
 
@@ -75,48 +71,48 @@ type AmendedParent = Record<string, unknown> | unknown[];
 export function applyAmendments(
   body: object,
   { overrides, additions, removals }: Amendments,
-  conflicts: AmendmentConflictHandlers,
+  fail: AmendmentFailure,
 ): object {
   if (!overrides && !additions && !removals) return body;
   const copy = structuredClone(body);
-  const findParent = (path: string) => findPosition(copy, path, conflicts);
+  const findParent = (path: string) => findPosition(copy, path, fail);
   for (const [path, value] of Object.entries(overrides ?? {})) {
     const { parent, step } = findParent(path);
-    getKnownField(parent, step, path, conflicts);
+    getKnownField(parent, step, path, fail);
     setField(parent, step, value);
   }
   for (const path of removals ?? []) {
     const { parent, step } = findParent(path);
-    getKnownField(parent, step, path, conflicts);
+    getKnownField(parent, step, path, fail);
     if (Array.isArray(parent)) parent.splice(Number(step), 1);
     else delete parent[step];
   }
   for (const [path, value] of Object.entries(additions ?? {})) {
     const { parent, step } = findParent(path);
-    if (listFields(parent).includes(step)) conflicts.onPresent(path);
+    if (listFields(parent).includes(step)) fail("field-exists", { path });
     // A gap in a list would be null in the JSON text.
-    if (Array.isArray(parent) && Number(step) !== parent.length) conflicts.onMissing(path, listFields(parent));
+    if (Array.isArray(parent) && Number(step) !== parent.length) rejectMissing(path, listFields(parent), fail);
     setField(parent, step, value);
   }
   return copy;
 }
 
-function findPosition(
-  body: object,
-  path: string,
-  conflicts: AmendmentConflictHandlers,
-): { parent: AmendedParent; step: string } {
+function findPosition(body: object, path: string, fail: AmendmentFailure): { parent: AmendedParent; step: string } {
   const steps = path.split(".");
   const step = steps.pop()!;
-  const parent = steps.reduce<unknown>((current, item) => getKnownField(current, item, path, conflicts), body);
-  if (typeof parent !== "object" || parent === null) conflicts.onMissing(path, []);
+  const parent = steps.reduce<unknown>((current, item) => getKnownField(current, item, path, fail), body);
+  if (typeof parent !== "object" || parent === null) rejectMissing(path, [], fail);
   return { parent: parent as AmendedParent, step };
 }
 
-function getKnownField(parent: unknown, step: string, path: string, { onMissing }: AmendmentConflictHandlers): unknown {
+function getKnownField(parent: unknown, step: string, path: string, fail: AmendmentFailure): unknown {
   const fields = listFields(parent);
-  return fields.includes(step) ? (parent as Record<string, unknown>)[step] : onMissing(path, fields);
+  return fields.includes(step) ? (parent as Record<string, unknown>)[step] : rejectMissing(path, fields, fail);
 }
+
+/** `fields` lists the fields at the position where the path ends. */
+const rejectMissing = (path: string, fields: readonly string[], fail: AmendmentFailure): never =>
+  fail("no-such-field", { path, known: fields.join(", ") || "nothing" });
 
 const setField = (parent: AmendedParent, step: string, value: unknown): void =>
   void Object.defineProperty(parent, step, { value, writable: true, enumerable: true, configurable: true });

@@ -111,11 +111,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
     performed_by: systemPerformer,
     contract: await readContractFacts(view, contract),
     data: { ...defaultData, ...email, ...body.data },
-    amend: (document) =>
-      applyAmendments(body.payload ?? document, body, {
-        onMissing: (path, fields) => fail("no-such-field", { path, known: fields.join(", ") || "nothing" }),
-        onPresent: (path) => fail("field-exists", { path }),
-      }),
+    amend: (document) => applyAmendments(body.payload ?? document, body, fail),
   };
   return {
     occurrence: event,
