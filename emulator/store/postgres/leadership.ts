@@ -47,7 +47,6 @@ interface LeadershipRow {
   readonly epoch: string;
   readonly beat: string;
   readonly leader: string | null;
-  readonly backend: number | null;
   readonly address: unknown;
   readonly token: string | null;
   /** True if the leader uses another database, of which this database is a copy. */
@@ -304,7 +303,7 @@ const selectDatabaseId = (sql: Sql): postgres.Fragment => sql`(
 
 async function readRow({ session }: Database): Promise<LeadershipRow> {
   const [row] = await session<LeadershipRow[]>`
-    select epoch, beat, leader, backend, address, token, database is distinct from ${selectDatabaseId(session)} as is_copied,
+    select epoch, beat, leader, address, token, database is distinct from ${selectDatabaseId(session)} as is_copied,
       (extract(epoch from clock_timestamp() - renewed) * 1000)::float8 as quiet_ms
     from leadership`;
   return row!;

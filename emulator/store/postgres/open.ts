@@ -5,7 +5,7 @@ import { type Blobs, compareByName, isSnapshotName, measureBlob, type SnapshotSt
 import { formatCheckpoint } from "../journal/checkpoint.ts";
 import { defaultStoreOptions, type StoreOptions } from "../journal/journaled-log.ts";
 import { LiveStore } from "../live/live-store.ts";
-import { StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
+import { StateAccessError, StateFormatError, StoreFailedError } from "../port.ts";
 import { Database } from "./database.ts";
 import { readDocument, recover, trimDocuments, writeDocument } from "./documents.ts";
 import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";
@@ -28,14 +28,6 @@ export interface PostgresStoreOptions extends StoreOptions {
   readonly leaseMs?: number;
 }
 
-/** Parts of a store in PostgreSQL. It is closed with its `store`. */
-export interface PostgresStore {
-  readonly store: Store;
-  readonly blobs: PostgresBlobs;
-  readonly snapshotStore: SnapshotStore;
-  readonly leadership: Leadership;
-}
-
 /** The limit is lower than for a file, because a new leader reads the lines first. */
 const defaultCompactAfterBytes = 16 * 2 ** 20;
 
@@ -43,7 +35,7 @@ const defaultCompactAfterBytes = 16 * 2 ** 20;
  * Opens a state in PostgreSQL, or creates one, as soon as no other process leads. Fails with StateAccessError or
  * StateFormatError if that is impossible, and then changes nothing.
  */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+export async function openPostgresStore(options: PostgresStoreOptions): ReturnType<typeof openAs> {
   const { url, schema, wall, leaseWall = wall, candidate, leaseMs = defaultLeaseMs } = options;
   const database = new Database(url, schema);
   let leadership: Leadership | undefined;
@@ -66,11 +58,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-async function openAs(
-  database: Database,
-  leadership: Leadership,
-  storeOptions: PostgresStoreOptions,
-): Promise<PostgresStore> {
+/** Opens the parts of a store in PostgreSQL, which are closed with its `store`. */
+async function openAs(database: Database, leadership: Leadership, storeOptions: PostgresStoreOptions) {
   const options = { ...defaultStoreOptions, compactAfterBytes: defaultCompactAfterBytes, ...storeOptions };
   const { collections, wall, leaseWall = wall, getMoment } = options;
   const recovered = await recover(database.pool, database.displayUrl, collections);
