@@ -160,13 +160,15 @@ const settings = {
   format: "cjs",
   outExtension: { ".js": ".cjs" },
   // CommonJS has no `import.meta`, which a few modules use.
-  banner: { js: 'var bundleFile={get url(){return require("node:url").pathToFileURL(__filename).href}};' },
   define: { "import.meta.url": "bundleFile.url", "import.meta.dirname": "__dirname" },
   // Optional companions of pdfjs, which draws nothing here.
   external: ["canvas", "@napi-rs/canvas", "path2d"] as string[],
   metafile: true,
   logLevel: "warning",
 } satisfies BuildOptions;
+
+/** Loads Node's modules also in a program that bundles a library as an ES module, which has no `require`. */
+const nodeLoader = "process.getBuiltinModule";
 
 /**
  * Bundles programs as CommonJS files: one for each entry, one for each module that is imported late, and one for the
@@ -179,6 +181,9 @@ async function buildInParts(options: BuildOptions): Promise<Metafile> {
     metafile: true,
     format: "esm",
     splitting: true,
+    banner: {
+      js: `var require=${nodeLoader},bundleFile={get url(){return require("node:url").pathToFileURL(__filename).href}};`,
+    },
     plugins: [omitUnused, shortenPackages, lateModules],
   });
   // esbuild splits only ES modules, which Node loads more slowly.
@@ -200,10 +205,11 @@ function loadNodeModulesOnUse(code: string): string {
     names.push(name);
     return `${name}=nodeModule(${id})`;
   });
+  const loadedCode = lazyCode.replace(/\brequire\((?=\s*"[^.])/g, `${nodeLoader}(`);
   return names.length === 0
-    ? code
-    : `${lazyCode.replace(new RegExp(`\\b(${names.join("|")})\\.`, "g"), "$1.module.")}
-function nodeModule(id){let module;return{get module(){return module??=process.getBuiltinModule(id)}}}
+    ? loadedCode
+    : `${loadedCode.replace(new RegExp(`\\b(${names.join("|")})\\.`, "g"), "$1.module.")}
+function nodeModule(id){let module;return{get module(){return module??=${nodeLoader}(id)}}}
 `;
 }
 
