@@ -156,7 +156,7 @@ function createSnapshotApi(
       return { name: saved.name, at: at! };
     },
     async restore(snapshot) {
-      const { backupSnapshot } = await snapshots().restore(typeof snapshot === "string" ? snapshot : snapshot.name);
+      const { backupSnapshot } = await snapshots().restore(typeof snapshot === "string" ? snapshot : snapshot?.name);
       return { backupSnapshot };
     },
     async rewind(target) {
@@ -169,7 +169,9 @@ function createSnapshotApi(
 
 /** Throws InvalidOptionsError for a name that the control plane would reject. */
 function parseRewindTarget(target: Rewind): RewindTarget {
-  const isoTime = "to" in target && typeof target.to === "number" ? new Date(target.to).toISOString() : undefined;
+  const to = (target as { readonly to?: unknown } | undefined)?.to;
+  // The schema rejects the "null" of an invalid date.
+  const isoTime = typeof to === "number" ? String(new Date(to).toJSON()) : undefined;
   const { data, error } = rewind.request.body.schema.safeParse(isoTime === undefined ? target : { to: isoTime });
   if (!data) throw new InvalidOptionsError(`emulator.rewind: ${error.issues.map(({ message }) => message).join("; ")}`);
   if (data.to !== undefined) return { to: Date.parse(data.to) };

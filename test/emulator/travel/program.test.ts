@@ -40,6 +40,10 @@ describe("snapshot API of the library", () => {
       await assert.rejects(emulator.snapshot(name), { name: "InvalidOptionsError" });
     const message = "Snapshot gone not found. Known: Taken";
     await assert.rejects(emulator.restore("gone"), { name: "SnapshotNotFoundError", message: message });
+    await assert.rejects(emulator.restore(undefined as never), {
+      name: "SnapshotNotFoundError",
+      message: "Snapshot undefined not found. Known: Taken",
+    });
   });
 
   it("rejects a rewind without a history or to a time not in the past", async (t) => {
@@ -54,6 +58,15 @@ describe("snapshot API of the library", () => {
       name: "RewindTargetInFutureError",
       message: "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z",
     });
+    for (const [target, problem] of [
+      [undefined, "Invalid input: expected object, received undefined"],
+      [5, "Invalid input: expected object, received number"],
+      [{ to: Number.NaN }, "Invalid ISO datetime"],
+    ] as const)
+      await assert.rejects(emulator.rewind(target as never), {
+        name: "InvalidOptionsError",
+        message: `emulator.rewind: ${problem}`,
+      });
     await assert.rejects(emulator.rewind({ steps: 7 }), {
       name: "RewindOutOfRangeError",
       message: "The history does not reach back that far. It has 0 requests and clock advances",
