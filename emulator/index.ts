@@ -7,6 +7,10 @@ import type { Emulator, EmulatorOptions } from "./published.d.ts";
 
 export { EmulatorClosedError } from "./compose/cleanup-stack.ts";
 export {
+  AdvanceTargetInPastError,
+  AdvanceTargetTooFarError,
+  AdvanceUnderWayError,
+  DeliveryUnderWayError,
   HistoryUnavailableError,
   InvalidSnapshotError,
   RewindOutOfRangeError,

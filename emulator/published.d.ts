@@ -149,7 +149,10 @@ export interface Emulator {
     readonly mode: "real" | "manual" | "auto";
     /** Virtual seconds per real second in mode `real`. */
     readonly speed: number;
-    /** Advances the virtual clock and runs all entries that become due. */
+    /**
+     * Advances the virtual clock and runs all entries that become due. Rejects with AdvanceTargetInPastError,
+     * AdvanceTargetTooFarError, AdvanceUnderWayError or DeliveryUnderWayError and then changes nothing.
+     */
     advance(target: AdvanceTarget): Promise<AdvanceResult>;
   };
   /**
@@ -372,6 +375,26 @@ export class InvalidOptionsError extends Error {
 
 /** The emulator is closed and cannot advance time, or save, restore or copy a state. */
 export class EmulatorClosedError extends Error {
+  private constructor();
+}
+
+/** The target of the advance is not in the future. */
+export class AdvanceTargetInPastError extends Error {
+  private constructor();
+}
+
+/** The target of the advance is after the year 9999. */
+export class AdvanceTargetTooFarError extends Error {
+  private constructor();
+}
+
+/** Another advance is running. */
+export class AdvanceUnderWayError extends Error {
+  private constructor();
+}
+
+/** A receiver has not responded to an earlier delivery for a second, perhaps because it advances the clock itself. */
+export class DeliveryUnderWayError extends Error {
   private constructor();
 }
 

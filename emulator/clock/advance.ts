@@ -35,6 +35,10 @@ export class AdvanceTargetTooFarError extends Error {
 /** Thrown because the receiver of a delivery may be the caller that advances the clock: waiting could be a deadlock. */
 export class DeliveryUnderWayError extends Error {
   override readonly name = "DeliveryUnderWayError";
+
+  constructor() {
+    super("A receiver has not responded to a webhook for 1 s. The clock was not advanced");
+  }
 }
 
 /** Maximum wall-clock time without a finished entry while an advance waits for earlier entries. */

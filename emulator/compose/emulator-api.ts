@@ -14,6 +14,8 @@ import type { LeadershipLifecycle } from "./leadership-lifecycle.ts";
 import { InvalidOptionsError } from "./options.ts";
 import type { ProcessContext } from "./process-context.ts";
 
+export { AdvanceTargetInPastError, AdvanceTargetTooFarError, DeliveryUnderWayError } from "../clock/advance.ts";
+export { AdvanceUnderWayError } from "../clock/runner.ts";
 export { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../travel/replace-state.ts";
 export { HistoryUnavailableError, RewindOutOfRangeError, RewindTargetInFutureError } from "../travel/rewind.ts";
 

@@ -120,10 +120,14 @@ describe("clock on the control plane", () => {
   });
 
   it("clock.advance does not wait for a receiver that advances the clock itself", async (t) => {
-    const { control, api } = await startTestEmulator(t);
+    const { control, api, clock } = await startTestEmulator(t);
     const sink = await startReceiver(t);
     const advanced = new Promise<TestResponse>((resolve) =>
       sink.respond(async (_, response) => {
+        await assert.rejects(clock.advance({ by: "PT1M" }), {
+          name: "DeliveryUnderWayError",
+          message: "A receiver has not responded to a webhook for 1 s. The clock was not advanced",
+        });
         const result = await control("POST", "clock/advance", { body: { by: "PT1M" } });
         response.writeHead(200).end();
         resolve(result);
