@@ -63,6 +63,8 @@ export function verifyDelivery(delivery: {
   const { body, headers, hmacKey } = delivery;
   decodeKey(hmacKey, "verifyDelivery: hmacKey");
   if (typeof headers !== "object" || headers === null) throw new TypeError("verifyDelivery: headers are required");
+  if (Array.isArray(headers) || types.isMap(headers))
+    throw new TypeError("verifyDelivery: headers must be an object or a Headers, not an array (rawHeaders) or a Map");
   if (body === undefined || body === null) throw new TypeError("verifyDelivery: body is required");
   const bytes = toBytes(body);
   if (bytes === undefined) throw new TypeError("The body must be the raw bytes, not a parsed value");

@@ -59,6 +59,10 @@ describe("delivery verification", () => {
   it("names other missing arguments", () => {
     const verified = (input: object) => () => verifyDelivery(input as Parameters<typeof verifyDelivery>[0]);
     assert.throws(verified({ hmacKey, body }), { message: "verifyDelivery: headers are required" });
+    for (const unsupported of [[header, hash], new Map([[header, hash]])])
+      assert.throws(verified({ hmacKey, body, headers: unsupported }), {
+        message: "verifyDelivery: headers must be an object or a Headers, not an array (rawHeaders) or a Map",
+      });
     assert.throws(verified({ hmacKey, headers: {} }), { message: "verifyDelivery: body is required" });
   });
 });
