@@ -65,6 +65,32 @@ describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
     assert.equal(getResults(report).probe, "not_checked");
   });
 
+  for (const [label, failureCount, probe, store] of [
+    ["repeats the event of the check of the probe if it is rejected once", 1, "passed", "passed"],
+    ["fails if the event of the check of the probe is rejected twice", 2, "failed", "not_checked"],
+  ] as const) {
+    it(label, async (t) => {
+      const { cwd, bodies, certify } = await startSignedReceiver(t, {
+        respond(_, response) {
+          // The first body is that of the check `genuine`.
+          const isRejected = bodies.length > 1 && bodies.length <= 1 + failureCount;
+          replaceFile(join(cwd, "count"), String(bodies.length));
+          response.writeHead(isRejected ? 503 : 200).end();
+        },
+      });
+      replaceFile(join(cwd, "count"), "0");
+      const run = await certify(["--only", "probe,store", "--probe", "cat count", "--json"]);
+      assert.deepEqual(
+        [run.exit, getMistakes(reportOf(run)), getResults(reportOf(run))],
+        [
+          failureCount - 1,
+          failureCount === 1 ? [] : [["unexplained", "failed"]],
+          { probe, "store.before-response": store },
+        ],
+      );
+    });
+  }
+
   it("passes a receiver that has stored the events of an earlier run", async (t) => {
     const stored = new Set<string>();
     const { cwd, certify } = await startSignedReceiver(t, {

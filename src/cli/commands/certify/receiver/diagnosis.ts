@@ -134,7 +134,9 @@ function getOwnMistake(item: ReceiverCheckResult): string {
     return item.result === "warning" || item.endsReceiver ? "signature-crash" : "broken-response";
   if (exchanges.some(({ response }) => response.status === 429)) return "rate-limited";
   // The first of two deliveries was rejected, which is neither repeated nor late.
-  return ["duplicate", "order"].includes(check.id) && exchanges.length === 1 ? "unexplained" : check.mistake;
+  const isFirstRejected = ["duplicate", "order"].includes(check.id) && exchanges.length === 1;
+  const isEventRejected = check.id === "probe" && exchanges.some(({ response }) => !isAccepted(response));
+  return isFirstRejected || isEventRejected ? "unexplained" : check.mistake;
 }
 
 /** Reports whether a check with a known mistake ends the receiver each time. */

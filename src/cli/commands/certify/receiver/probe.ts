@@ -110,7 +110,7 @@ async function runProbe(command: string, { host, env, signal }: ProbeOptions): P
   const timeout = signal.aborted ? "was interrupted" : `takes more than ${maxProbeMs / 1_000} s`;
   const problem = outcome === timedOut ? timeout : outcome;
   throw new CommandFailedError("failed", "probe_failed", `The command of --probe ${problem}.`, {
-    hint: "It must print what the receiver has stored, and exit with 0.",
+    hint: "Run it in a terminal to see its errors. It must print what the receiver has stored, and exit with 0.",
   });
 }
 
@@ -160,7 +160,7 @@ export const probeCheck = createProbeCheck(
         if (!(await probe.staysSame(before))) return failed("the output changes without an event");
       }
       const response = await send(createGenuine({}, further));
-      if (!isAccepted(response)) return notChecked(describeResponse(response));
+      if (!isAccepted(response)) return failed(describeResponse(response));
       if ((await probe.readChanged(before)) === undefined)
         return failed(`the output does not change within ${maxWaitMs / 1_000} s of an event`);
     }
