@@ -128,6 +128,13 @@ steps:
     assert.deepEqual([exit, stdout.split("\n")[2]?.trim(), await readFile("story.yaml")], [1, message, story]);
   });
 
+  it("does not write a value for a field that does not exist", async (t) => {
+    const story = "steps:\n  - { svc: emulator clock show --json, expect: { json: { speeed: 5 } } }\n";
+    const { exit, stdout, readFile } = await runStory(t, story, ["--update"]);
+    const message = "json.speeed: expected 5, got nothing (--update does not write a missing value)  (story.yaml:2:66)";
+    assert.deepEqual([exit, stdout.split("\n")[2]?.trim(), await readFile("story.yaml")], [1, message, story]);
+  });
+
   it("adds no blank at the end of a file", async (t) => {
     const story = "steps:\n  - svc: contracts list\n    expect:";
     const { readFile } = await runStory(t, story, ["--update"]);

@@ -171,15 +171,16 @@ export async function runScenario(
     const expected = toPlainNumbers(tryResolve(expect)) as typeof expect | Error;
     if (expected instanceof Error) return [createMismatch(expected.message, expectPath)];
     const differences = await checkExpectations(expected, observation, environment);
-    if (!isUpdated) {
-      const suffix = update ? " (--update does not write into a loop)" : "";
-      return differences.map(({ message, path }) => createMismatch(message + suffix, [...expectPath, ...path]));
-    }
-    for (const { path: below, actual } of differences) {
+    // Null would match a field that does not exist, such as a misspelled one.
+    const written = isUpdated ? differences.filter(({ actual }) => actual !== undefined) : [];
+    for (const { path: below, actual } of written) {
       const template = findField(expect, below.join("."));
-      seen.push({ path: [...expectPath, ...below], value: restoreReferences(actual ?? null, template, values) });
+      seen.push({ path: [...expectPath, ...below], value: restoreReferences(actual, template, values) });
     }
-    return [];
+    const suffix = update ? ` (--update does not write ${isUpdated ? "a missing value" : "into a loop"})` : "";
+    return differences
+      .filter((difference) => !written.includes(difference))
+      .map(({ message, path }) => createMismatch(message + suffix, [...expectPath, ...path]));
   }
 
   function saveValues({ step, path }: NumberedStep, observation: StepObservation): readonly ExpectationMismatch[] {
