@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createDeferred } from "../../src/base/concurrency.ts";
 import { createTestBrowser } from "../support/browser.ts";
 import { createSender, startTestEmulator } from "../support/emulator.ts";
 import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
@@ -73,6 +74,31 @@ describe("request list of the console", { skip }, () => {
     const workspace = page.locator("dt", { hasText: /^Workspace$/ }).locator("xpath=following-sibling::dd[1]");
     await workspace.filter({ hasText: second!.name! }).waitFor();
     await page.getByText(`eval "$(svc emulator env --workspace ${second!.id})"`).waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("counts requests only once they are read", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    await emulator.api("GET", "/api/v2.1/public/contracts/T-3/status");
+    const release = createDeferred();
+    await page.route(/_emulator\/requests\?/, (route) => release.promise.then(() => route.continue()));
+    await openConsole(page, emulator, "#/requests");
+    const filters = page.getByRole("group", { name: "Filter requests" }).getByRole("link");
+    await filters.nth(0).waitFor();
+    const names = ["Services", "Control plane", "Failed", "With findings", "Unknown paths"];
+    assert.deepEqual(
+      (await filters.allTextContents()).map((text) => text.trim()),
+      names,
+    );
+    release.resolve();
+    await page.getByRole("link", { name: "Failed 1" }).waitFor();
+    // The sign-in of the console counts as two.
+    const counts = [1, 2, 1, 0, 0];
+    assert.deepEqual(
+      await filters.allTextContents(),
+      names.map((name, i) => `${name} ${counts[i]}`),
+    );
     assert.deepEqual(page.complaints, []);
   });
 

@@ -55,7 +55,7 @@ export function FilteredRows<Row>({
             href={replacePart({ show: at === 0 ? undefined : toAddressName(filter.name) })}
             aria-current={filter === chosen ? "true" : undefined}
           >
-            {filter.name} <span class="number">{countOf(filter, at)}</span>
+            {filter.name} {areRead && <span class="number">{countOf(filter, at)}</span>}
           </a>
         ))}
       </fieldset>
