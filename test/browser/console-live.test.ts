@@ -256,7 +256,7 @@ describe("live updates of the console", { skip }, () => {
     // The stream stays open but delivers no data.
     await page.context().setOffline(true);
     await foot.getByText("The emulator does not respond. Retrying…").waitFor();
-    await foot.getByText("Start it again: svc emulator start").waitFor();
+    await foot.getByText(`Start it again: svc emulator start --port ${new URL(emulator.routerUrl).port}`).waitFor();
     assert.equal(await foot.getByText("clock advance").count(), 0);
     await button("+5 min").focus();
     await page.keyboard.press("Enter");

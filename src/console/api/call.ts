@@ -32,8 +32,11 @@ export class CallError extends Error {
     return this.status === 0;
   }
 
-  static readonly createUnreachable = (): CallError =>
-    new CallError(0, "The emulator does not respond.", "Start it again: svc emulator start");
+  /** Names the port, because the page can only reconnect to its own address. */
+  static readonly createUnreachable = (): CallError => {
+    const portFlag = location.port && ` --port ${location.port}`;
+    return new CallError(0, "The emulator does not respond.", `Start it again: svc emulator start${portFlag}`);
+  };
 }
 
 /**
