@@ -245,7 +245,7 @@ function listJsonStyles(text: string, document: unknown): Mistake<string>[] {
   ] as const;
   return styles.map(([code, style, value]) => [
     code,
-    `The JSON was parsed and serialized again (${style}). Sign and verify the raw bytes, before any parsing.`,
+    `The JSON was signed in another form (${style}). Sign and verify the raw bytes, before any parsing.`,
     value,
   ]);
 }

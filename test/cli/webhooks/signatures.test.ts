@@ -159,6 +159,16 @@ describe("svc webhooks explain", () => {
     assert.match(withoutWorkspace.stdout, /The key may belong to another workspace/);
   });
 
+  it("does not claim which side serialized the JSON again", async () => {
+    const { stdout: signed } = await runCli("webhooks sign -", { env, stdin: '{"id": 1}' });
+    const { stdout } = await runCli(`webhooks explain - --signature ${signed.trim()}`, { env, stdin: '{"id":1}' });
+    assert.equal(
+      stdout,
+      "The signature does not match. Causes:\n  - The JSON was signed in another form (with spaces after : and ,). " +
+        "Sign and verify the raw bytes, before any parsing.\n",
+    );
+  });
+
   for (const verb of ["verify", "explain", "verify --scheme standard"]) {
     it(`reports a missing body file before any other error in svc webhooks ${verb}`, async (t) => {
       const { exit, stderr } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await createTestFolder(t) });
