@@ -54,8 +54,13 @@ function findCompositeId(spec: CommandSpec | undefined, { positionals }: Command
   return `Use the composite ID of the contract. Did you mean T-${number}?`;
 }
 
-/** Next commands by the status in which a contract cannot be signed, declined or sent. */
-const nextCommands = lookupTable<readonly string[]>({ DRAFT: ["contracts", "send"], ON_HOLD: ["emulator", "resume"] });
+/** Next commands by the status or message for which a contract cannot be signed, declined or sent. */
+const nextCommands = lookupTable<readonly string[]>({
+  DRAFT: ["contracts", "send"],
+  ON_HOLD: ["emulator", "resume"],
+  "The review of this contract is not complete.": ["emulator", "complete-review"],
+  "Approvals of this contract are pending.": ["emulator", "approve"],
+});
 
 const listCommands = lookupTable<readonly string[]>({
   contract_template_id: ["contracts", "templates", "list"],
@@ -66,7 +71,8 @@ const listCommands = lookupTable<readonly string[]>({
 export function addNextCommand(error: unknown, { positionals }: CommandInput): unknown {
   if (!(error instanceof ServiceError) || error.status !== 400 || error.problem.hint !== undefined) return error;
   const { message } = error.problem;
-  const [, status = "", action] = /^A contract in status (\w+) cannot be (signed|declined|sent)/.exec(message) ?? [];
+  const [, status = message, action] =
+    /^A contract in status (\w+) cannot be (signed|declined|sent)/.exec(message) ?? [];
   const [, field = ""] = /^(\w+): Invalid pk /.exec(message) ?? [];
   const id = String(positionals.id ?? positionals.composite_id ?? "");
   const move = id === "" || (status === "DRAFT" && action === "sent") ? undefined : nextCommands[status];

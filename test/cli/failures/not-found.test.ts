@@ -30,10 +30,14 @@ it("svc suggests no list of webhooks for a real service, which has none", async 
 
 it("svc suggests a command for a rejected contract status and for an ID in a body", async (t) => {
   const { svc, json } = await startCliEmulator(t);
-  await json("contracts create --data -", { stdin: ndaContractJson });
+  for (let count = 0; count < 3; count += 1) await json("contracts create --data -", { stdin: ndaContractJson });
+  await svc("emulator request-approval T-2");
+  await svc("emulator request-review T-3");
   for (const [line, next] of [
     ["emulator sign T-1", "contracts send T-1"],
     ["emulator sign 1", "contracts send T-1"],
+    ["contracts send T-2", "emulator approve T-2"],
+    ["contracts mark T-3", "emulator complete-review T-3"],
     [
       "contracts create --contract-template-id 999 --set contract_data={} --set counter_party_details=[]",
       "contracts templates list",
