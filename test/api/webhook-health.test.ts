@@ -74,7 +74,7 @@ describe("webhook diagnosis", () => {
       explanation:
         "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Disabled after 6 consecutive failures, at 05:39:05 (attempt:2.6). Scheduled attempts are skipped. 2 deliveries are undelivered. Enable the webhook before the next attempt to retry 1 of them.",
       steps: [
-        "Fix the receiver: its log shows the error.",
+        "Check the log of the receiver or its proxy.",
         "Enable the webhook: svc emulator webhooks enable 1",
         "Resend 2 undelivered deliveries, oldest first: svc emulator webhooks resend 1",
       ],
@@ -99,7 +99,7 @@ describe("webhook diagnosis", () => {
         failing: true,
         explanation:
           "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Enabled again; no delivery has arrived since.",
-        steps: ["Fix the receiver: its log shows the error."],
+        steps: ["Check the log of the receiver or its proxy."],
         unsent: [],
       },
     );
@@ -182,7 +182,7 @@ describe("webhook diagnosis", () => {
         explanation:
           "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Scripted fault 1 (tamper) has not affected a delivery yet. 1 attempt failed. The sixth consecutive failure disables the webhook.",
         steps: [
-          "Fix the receiver: its log shows the error.",
+          "Check the log of the receiver or its proxy.",
           "Remove scripted fault 1 (tamper): svc emulator fault remove 1",
         ],
       },
@@ -250,7 +250,7 @@ describe("common feature of failed deliveries", () => {
           "Only CONTRACT_EXECUTED fails. Other deliveries arrive.",
           "2 deliveries are undelivered and will not be retried.",
         ],
-        ["Fix the receiver: its log shows the error.", "Resend 2 undelivered deliveries, oldest first"],
+        ["Check the log of the receiver or its proxy.", "Resend 2 undelivered deliveries, oldest first"],
       ],
     );
   });

@@ -106,7 +106,7 @@ describe("advice about a delivery in the console", () => {
   };
 
   it("is about the last attempt", () =>
-    assert.deepEqual(findSteps(createDelivery(1, [0])), ["Fix the receiver: its log shows the error."]));
+    assert.deepEqual(findSteps(createDelivery(1, [0])), ["Check the log of the receiver or its proxy."]));
 
   it("omits a failed resend of a delivery that arrived before", () => {
     const arrived = createDelivery(1, [0], { outcome: "delivered" });

@@ -92,7 +92,7 @@ function explainStatus(
       steps: [fix("Create a webhook for the address of the redirect, and delete this one.")],
     };
   }
-  return status >= 500 ? { steps: [fix("Fix the receiver: its log shows the error.")] } : undefined;
+  return status >= 500 ? { steps: [fix("Check the log of the receiver or its proxy.")] } : undefined;
 }
 
 const byError = new Map<string, Partial<Cause>>([
