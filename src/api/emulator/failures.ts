@@ -120,7 +120,7 @@ export const emulatorFailures = defineControlFailures({
     status: 400,
     when: "the requested time is not after the current virtual time",
     says: ({ now }: { now: string }) => `Virtual time is already ${now} and cannot go backwards.`,
-    hint: "Choose a time after it. To start again, run `svc emulator reset`.",
+    hint: "Choose a time after it. To go back, run `svc emulator rewind`; to start again, `svc emulator reset`.",
   },
   "time-out-of-range": {
     status: 400,
@@ -137,7 +137,9 @@ export const emulatorFailures = defineControlFailures({
     status: 409,
     when: "a receiver has not responded to an earlier delivery for a second",
     says: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
-    hint: "If the receiver advances the clock, let it respond first. `svc webhooks schedule` lists its delivery first.",
+    hint:
+      "Try again once it has responded or timed out (SVC_WEBHOOK_TIMEOUT, 60s by default). A receiver that advances " +
+      "the clock must respond first. `svc webhooks schedule` lists its delivery first.",
   },
 
   // Webhooks and deliveries

@@ -112,7 +112,7 @@ describe("clock on the control plane", () => {
           error: {
             code: "time_in_past",
             message: "Virtual time is already 2031-01-02T03:04:05.000Z and cannot go backwards.",
-            hint: "Choose a time after it. To start again, run `svc emulator reset`.",
+            hint: "Choose a time after it. To go back, run `svc emulator rewind`; to start again, `svc emulator reset`.",
           },
         },
       },
@@ -141,7 +141,9 @@ describe("clock on the control plane", () => {
         error: {
           code: "delivery_in_progress",
           message: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
-          hint: "If the receiver advances the clock, let it respond first. `svc webhooks schedule` lists its delivery first.",
+          hint:
+            "Try again once it has responded or timed out (SVC_WEBHOOK_TIMEOUT, 60s by default). A receiver that " +
+            "advances the clock must respond first. `svc webhooks schedule` lists its delivery first.",
         },
       },
     });
