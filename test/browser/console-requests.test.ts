@@ -77,6 +77,20 @@ describe("request list of the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  it("shows the findings of a rejected request without claiming that it was accepted", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    await emulator.router("GET", "/router/v1/crm_a/iframe");
+    await openConsole(page, emulator, "#/requests/1");
+    await page.getByText("crm-a.iframe failed: bad-crm-a-signature.").waitFor();
+    await page.getByText("crm-a-signature-refused").waitFor();
+    assert.deepEqual(await page.getByRole("heading", { level: 2 }).allTextContents(), [
+      "Findings",
+      "Repeat",
+      "Details",
+    ]);
+  });
+
   it("counts requests only once they are read", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);

@@ -22,7 +22,7 @@ export const LoggedRequest = z.strictObject({
   workspace_id: z.int().optional().describe("Workspace that the credentials identified; omitted without one"),
   findings: z
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
-    .describe("Findings: relaxed checks that the real service may enforce"),
+    .describe("Findings that the response does not show, such as relaxed checks"),
   duration_ms: z.int().describe("Duration in wall milliseconds"),
   body: z.unknown().optional().describe("JSON body without secrets, up to 16 KiB; only if bodies are requested"),
   cause: optionalString.describe(

@@ -62,7 +62,7 @@ export function RequestPage({ id }: { readonly id: string }) {
       </div>
       {findings.length > 0 && (
         <>
-          <h2>Accepted here, but the real service may reject it</h2>
+          <h2>Findings</h2>
           <Facts rows={findings.map(({ code, detail }) => [code, detail ?? "–"])} />
         </>
       )}
