@@ -238,8 +238,7 @@ export const ambiguousTargetResponse: HttpResponse = createJsonResponse(400, {
   detail: "The path has a dot segment next to an encoded slash or a backslash. Send the resolved path.",
 });
 
-export const notReadyResponse: HttpResponse = createJsonResponse(
-  503,
-  { detail: "The emulator is starting." },
-  retryAfterHeader,
-);
+export const notReadyResponse: HttpResponse = createJsonResponse(503, { detail: "The emulator is starting." }, [
+  ...retryAfterHeader,
+  ...unchangedHeader,
+]);

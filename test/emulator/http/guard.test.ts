@@ -127,9 +127,12 @@ describe("listener during startup", () => {
     const origin = await listener.listen(0);
     t.after(() => listener.close());
     const targets = ["/_emulator/ready", "/made", "/nowhere"];
-    const readBodies = () => Promise.all(targets.map(async (target) => (await fetch(origin + target)).text()));
-    const starting = '{"detail":"The emulator is starting."}';
-    assert.deepEqual(await readBodies(), ["false", starting, starting]);
+    const read = async (target: string) => {
+      const response = await fetch(origin + target);
+      return [response.headers.get("x-svc-unchanged"), await response.text()];
+    };
+    const starting = ["true", '{"detail":"The emulator is starting."}'];
+    assert.deepEqual(await Promise.all(targets.map(read)), [[null, "false"], starting, starting]);
 
     listener.open({ parts: open(), clock: systemWallClock });
     assert.equal((await fetch(`${origin}/made`)).status, 200);
