@@ -164,6 +164,16 @@ describe("svc emulator start --detach", () => {
     await waitForFileText(join(cwd, ".svc/emulator.json.log"), "clock.advance");
   });
 
+  it("logs to a file of its own if SVC_RUN_FILE distinguishes it from the emulator of the folder", async (t) => {
+    const cwd = await createFolder(t);
+    await startDetached(t, "--ephemeral", { cwd });
+    await startDetached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
+    const names = await readdir(join(cwd, ".svc"));
+    assert.deepEqual(names.filter((name) => name.endsWith(".log")).sort(), ["ephemeral.log", "second.run.log"]);
+    await runCli("emulator clock advance --by PT5M", { cwd });
+    await waitForFileText(join(cwd, ".svc/ephemeral.log"), "clock.advance");
+  });
+
   it("exits with the messages and the code of an emulator that fails to start", async (t) => {
     const cwd = await createFolder(t);
     await writeFile(join(cwd, "seed.json"), "{}");

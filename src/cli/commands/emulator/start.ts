@@ -63,7 +63,7 @@ export const emulatorStart = defineCommand({
   words: ["emulator", "start"],
   summary: "Start the emulator, until Ctrl-C or svc emulator stop",
   description:
-    "Prints a line for each request, delivery attempt and clock advance, unless --quiet is given. With --json the first line is printed when the emulator is ready, and each further line is an event. With --detach the lines go to a log next to the state (.svc/emulator.json.log), or to .svc/ephemeral.log. Each start overwrites it.",
+    "Prints a line for each request, delivery attempt and clock advance, unless --quiet is given. With --json the first line is printed when the emulator is ready, and each further line is an event. With --detach the lines go to a log next to the state (.svc/emulator.json.log), to .svc/ephemeral.log, or to .svc/second.run.log if SVC_RUN_FILE is second.run. Each start overwrites it.",
   flags,
   examples: [
     ["Start on the default ports, with the state in .svc/emulator.json", "emulator start"],

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";
 import { constants } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { createTemporaryName } from "../../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../../files/disk.ts";
 import { isForeignState, makeFolder, resolveRealPath, writeOriginMarker } from "../../../../files/folders.ts";
@@ -39,9 +39,8 @@ export async function startDetached(
   const { host, signal } = context;
   const state = flags.ephemeral ? getOwnStateFile(host) : resolveStateFile(host, flags.file);
   const removeStateFolder = await makeStateFolder(state);
-  const path = flags.ephemeral
-    ? join(dirname(state), "ephemeral.log")
-    : `${await resolveRealPath(state).catch(() => state)}.log`;
+  const name = host.env.SVC_RUN_FILE ? basename(host.env.SVC_RUN_FILE) : flags.ephemeral && "ephemeral";
+  const path = `${name ? join(dirname(state), name) : await resolveRealPath(state).catch(() => state)}.log`;
   // The log of a running emulator is replaced only if this emulator starts.
   const temporaryPath = createTemporaryName(path);
   const log = await openLog(path, temporaryPath, flags.ephemeral);
