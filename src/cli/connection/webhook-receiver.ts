@@ -18,7 +18,7 @@ export interface WebhookReceiver {
 export interface WebhookReceiverResponse {
   readonly status: number;
   readonly body?: string;
-  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface WebhookReceiverOptions {
@@ -95,10 +95,10 @@ export async function openWebhookReceiver({
 
 function sendResponse(
   response: ServerResponse,
-  { status, body = "", contentType = "text/plain" }: WebhookReceiverResponse,
+  { status, body = "", headers = { "content-type": "text/plain" } }: WebhookReceiverResponse,
 ) {
   return new Promise<void>((resolve) => {
     response.once("close", resolve).once("finish", resolve);
-    response.writeHead(status, { "content-type": contentType }).end(body);
+    response.writeHead(status, headers).end(body);
   });
 }

@@ -211,6 +211,24 @@ describe("svc webhooks listen", () => {
     assert.match(stderr, /Listening on http:\/\/127\.0\.0\.1:\d+ \(press Ctrl-C to stop\)/);
   });
 
+  it("names the target of a redirect that the app responds with, as does the diagnosis", async (t) => {
+    const { svc } = await startWithContract(t);
+    const app = await startReceiver(t);
+    app.respond((_, response) => response.writeHead(307, { location: "/hooks" }).end());
+    const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", `${app.url}/hooks/`]);
+    await waitForWebhook(svc);
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    const { stdout: diagnosis } = await svc("webhooks why");
+    listening.signal("SIGINT");
+    const { stdout } = await listening.completion;
+    assert.match(stdout, /verified\n<-- 307 in \d+ ms: a redirect to \/hooks, which is not followed\n$/);
+    assert.match(diagnosis, /the receiver responded 307, a redirect to \/hooks\. Redirects are not followed\.\n/);
+    assert.match(
+      diagnosis,
+      /\nSend to the address of the redirect: change --forward-to, or create another webhook\.\n/,
+    );
+  });
+
   it("saves deliveries for unchanged verification and replay", async (t) => {
     const { svc, cwd } = await startWithContract(t);
     const listening = startCommand(svc, ["webhooks", "listen", "--save", "hooks", "--count", "2", "--json"]);

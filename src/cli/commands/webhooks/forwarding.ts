@@ -3,6 +3,7 @@ import { suggestsTlsServer } from "../../../base/errors.ts";
 import { lookupTable, toFields, tryParseJson } from "../../../base/object.ts";
 import { clientDefaults } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";
+import type { HttpResponse } from "../../../client/request.ts";
 import { readBodyText } from "../../../client/response.ts";
 import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { detectScheme, getDefaultScheme, type WebhookMessage } from "../../../schemes/webhook-schemes.ts";
@@ -20,7 +21,12 @@ import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.t
 import { toKeyError } from "./signing-key.ts";
 
 export type DeliverySendResult =
-  | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
+  | {
+      readonly status: number;
+      readonly duration_ms: number;
+      readonly body: string;
+      readonly headers: HttpResponse["headers"];
+    }
   | { readonly error: string; readonly duration_ms: number };
 
 export const isSuccessfulPost = (response: DeliverySendResult): boolean =>
@@ -30,8 +36,11 @@ export const isSuccessfulPost = (response: DeliverySendResult): boolean =>
 export function formatPostResult(response: DeliverySendResult): string {
   if ("error" in response) return response.error;
   const summary = `${response.status} in ${response.duration_ms} ms`;
+  const { location, "content-type": type = "" } = response.headers;
+  if (response.status >= 300 && response.status < 400 && location !== undefined)
+    return `${summary}: a redirect to ${location}, which is not followed`;
   const text = response.body.trim();
-  const isHtml = /html/i.test(response.content_type);
+  const isHtml = /html/i.test(type);
   return isSuccessfulPost(response) || text === "" || isHtml
     ? summary
     : `${summary}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
@@ -65,8 +74,7 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
         const timeoutMs = globals.timeoutMs ?? clientDefaults.timeoutMs;
         const response = await transport.send(request, { timeoutMs, signal });
         const text = await readBodyText(response.body);
-        const type = response.headers["content-type"] ?? "text/plain";
-        return { status: response.status, duration_ms: measureDuration(), body: text, content_type: type };
+        return { status: response.status, duration_ms: measureDuration(), body: text, headers: response.headers };
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
         const hint = suggestsTlsServer(url, error.code) ? " If the receiver uses TLS, use https://." : "";
@@ -130,7 +138,9 @@ export function chooseResponse(
 ): WebhookReceiverResponse {
   if (!forwardResult) return verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
   if ("error" in forwardResult) return { status: 502, body: forwardResult.error };
-  return { status: forwardResult.status, body: forwardResult.body, contentType: forwardResult.content_type };
+  const { status, body, headers } = forwardResult;
+  const { location, "content-type": type = "text/plain" } = headers;
+  return { status, body, headers: { "content-type": type, ...(location !== undefined && { location }) } };
 }
 
 /** Creates the headers of a message by the default scheme. Throws a UsageError if the key is invalid. */
