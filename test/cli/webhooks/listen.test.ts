@@ -225,7 +225,7 @@ describe("svc webhooks listen", () => {
     assert.match(diagnosis, /the receiver responded 307, a redirect to \/hooks\. Redirects are not followed\.\n/);
     assert.match(
       diagnosis,
-      /\nSend to the address of the redirect: change --forward-to, or create another webhook\.\n/,
+      /\nRespond without a redirect, or send to its target: change --forward-to, or create another webhook\.\n/,
     );
   });
 
