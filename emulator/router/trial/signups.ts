@@ -14,8 +14,9 @@ import { mappingTables } from "../mapping/tables.ts";
 import { sandboxExternalPage } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 
-const { signup_token: _, email: __, invited_users, ...answerFields } = NewWorkspaceRequest.shape;
-const TrialAnswers = z.strictObject({ ...answerFields, cluster_location: z.string().nullable(), invited_users });
+const TrialAnswers = NewWorkspaceRequest.omit({ signup_token: true, email: true })
+  .extend({ cluster_location: z.string().nullable() })
+  .strict();
 export type TrialAnswers = z.infer<typeof TrialAnswers>;
 
 // The stored schema has no description.
