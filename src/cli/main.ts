@@ -162,6 +162,7 @@ async function reportFailure(errorExplanation: ErrorExplanation, error: unknown,
   }
   const stack = ownWords.includes("--debug") && error instanceof Error ? formatStack(error) : [];
   await printer.printLines("stderr", [...formatExplanation(explanation), ...stack]);
-  if (shouldAnnotate(host.env, ownWords)) await annotate(host, explanation);
+  const isAnnotated = error instanceof UsageError && error.isAnnotated;
+  if (!isAnnotated && shouldAnnotate(host.env, ownWords)) await annotate(host, explanation);
   return explanation.exitCode;
 }

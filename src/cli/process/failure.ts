@@ -16,6 +16,8 @@ export class UsageError extends Error {
   readonly next: readonly string[] | undefined;
   /** Details below the message, one per line. */
   readonly details: readonly string[];
+  /** Whether the command has already annotated its lines for the CI server. */
+  readonly isAnnotated: boolean = false;
 
   constructor(message: string, options: UsageOptions = {}) {
     super(message, { cause: options.cause });

@@ -200,16 +200,18 @@ steps:
   });
 
   it("runs no scenario if one of several files is invalid and names each invalid file", async (t) => {
-    const { exit, stdout, stderr } = await runStory(t, "steps: [{ advance: PT1H }]", ["other.yaml", "third.yaml"], {
-      "other.yaml": "steps: []",
-      "third.yaml": "steps: 5",
-    });
+    const { exit, stdout, stderr } = await runStory(
+      t,
+      "steps: [{ advance: PT1H }]",
+      ["other.yaml", "empty.yaml", "third.yaml"],
+      { "other.yaml": "steps: []", "empty.yaml": "", "third.yaml": "steps: 5" },
+    );
     assert.deepEqual(
       [exit, stdout, stderr],
       [
         2,
         "",
-        `error: other.yaml:1:8: steps must be a list with at least one step.\n  - third.yaml:1:8: steps must be a list with at least one step.\n${hint}`,
+        `error: other.yaml:1:8: steps must be a list with at least one step.\n  - empty.yaml:1:1: A scenario must be a map with steps.\n  - third.yaml:1:8: steps must be a list with at least one step.\n${hint}`,
       ],
     );
   });

@@ -113,10 +113,12 @@ describe("reports of svc run", () => {
       failed.stderr,
       '::error file=story.yaml,line=4,col=82::svc contracts status T-1 --json: json.contract_status: expected "EXECUTED", got "DRAFT"\n',
     );
-    assert.match(
-      wrong.stderr,
-      /^::error file=story\.yaml,line=1,col=8::steps must be a list with at least one step\.\n/,
-    );
+    assert.deepEqual(wrong.stderr.split("\n"), [
+      "::error file=story.yaml,line=1,col=8::steps must be a list with at least one step.",
+      "error: story.yaml:1:8: steps must be a list with at least one step.",
+      "  svc run --schema prints the JSON Schema of scenario files.",
+      "",
+    ]);
     assert.equal(without.stderr, "");
     assert.match(inSubfolder.stderr, /^::error file=[^/]+\/story\.yaml,line=4,/);
   });

@@ -40,6 +40,7 @@ export interface ParsedScenario {
 
 /** Scenario files are invalid. The message has all problems, each with its position. */
 export class InvalidScenarioError extends UsageError {
+  override readonly isAnnotated = true;
   readonly problems: readonly ScenarioProblem[];
 
   constructor(problems: readonly ScenarioProblem[]) {
@@ -196,7 +197,6 @@ export async function loadScenarios(
     // --update replaces the file, so all its bytes must be known.
     if (!isUtf8(bytes)) throw new UsageError(`<file>: ${file} is not encoded as UTF-8`);
     const text = bytes.toString("utf8");
-    if (text.trim() === "") throw new UsageError(`<file>: ${file} is empty`);
     const lines: CommandLine[] = [];
     const fileProblems: ScenarioProblem[] = [];
     try {
