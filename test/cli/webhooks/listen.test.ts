@@ -340,6 +340,7 @@ describe("svc webhooks listen", () => {
     ["--forward-to 99999", '--forward-to must be a port up to 65535, or a URL, got "99999"'],
     ["--header nonsense", '--header must be NAME:VALUE, got "nonsense…"'],
     ["--header x-note:漢", '--header must be NAME:VALUE, got "x-note…"'],
+    ["--header content-length:1", "--header cannot set content-length, because svc manages the headers of the"],
     ["--count 0", "must be a number at least 1, got"],
   ] as const) {
     it(`exits with 2 for ${argv}`, async () => {

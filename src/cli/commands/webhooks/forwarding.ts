@@ -179,8 +179,17 @@ export const forwardingFlags = [
   createTextFlag("header", "NAME: VALUE", "Add a header to forwarded requests", { repeatable: true }),
 ] as const satisfies readonly FlagSpec[];
 
+/** Parses the values of --header for `post`. Throws a UsageError for a header that `post` would not send. */
+export function parseExtraHeaders(texts: readonly string[] | undefined): Record<string, string> {
+  const headers = parseHeaderFlag(texts);
+  const sent = { host: headers.host, ...selectForwardedHeaders(headers) };
+  const unsent = Object.keys(headers).find((name) => !Object.hasOwn(sent, name));
+  if (unsent === undefined) return headers;
+  throw new UsageError(`--header cannot set ${unsent}, because svc manages the headers of the connection`);
+}
+
 export const readForwardingFlags = (flags: CommandInputOf<typeof forwardingFlags>["flags"]) => ({
   forwardTo: flags["forward-to"] === undefined ? undefined : parseReceiverUrl(flags["forward-to"], "--forward-to"),
-  extraHeaders: parseHeaderFlag(flags.header),
+  extraHeaders: parseExtraHeaders(flags.header),
   activities: parseActivities(flags.activities) ?? allActivities,
 });

@@ -14,7 +14,6 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
-import { parseHeaderFlag } from "../../parse/headers.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
 import {
@@ -22,6 +21,7 @@ import {
   formatPostResult,
   isSuccessfulPost,
   openDeliverySender,
+  parseExtraHeaders,
   parseReceiverUrl,
   signBody,
 } from "./forwarding.ts";
@@ -66,7 +66,7 @@ const webhooksReplay = defineCommand({
   ],
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");
-    const extra = parseHeaderFlag(input.flags.header);
+    const extra = parseExtraHeaders(input.flags.header);
     const deliveries = await readDeliveries(input, to, context);
     if (input.flags["dry-run"]) {
       const rows = deliveries.map(({ name, url, body }) => {
