@@ -31,7 +31,8 @@ const createOperationCallTool = (allowWrites: boolean) =>
       operation: stringSchema,
       params: dictionary(z.union([z.string(), z.number()])).optional(),
       query: dictionary(z.unknown()).optional(),
-      ...(allowWrites && { body: z.unknown().optional() }),
+      // Also without writes, so that a change is rejected as such.
+      body: z.unknown().optional(),
     },
     async (input, runner) => {
       const { argv, stdin } = createCallLine(await runner.listCommands(), input, allowWrites);
