@@ -62,7 +62,8 @@ export const email = z.stringFormat("email", isEmailAddress).meta({ format: "ema
 export const duration = (like: string) =>
   z
     .string()
-    .refine((text) => (parseDuration(text) ?? 0) > 0, `must be a duration (${like.replace(" or ", ", ")})`)
+    .refine((text) => parseDuration(text) !== undefined, `must be a duration (${like.replace(" or ", ", ")})`)
+    .refine((text) => parseDuration(text) !== 0, "must be longer than 0")
     .meta({ pattern: durationPattern });
 
 function isRetryDelay(text: string): boolean {

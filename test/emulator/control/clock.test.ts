@@ -196,7 +196,7 @@ describe("clock on the control plane", () => {
       [{}, "exactly one of by, to, next and until_idle is required"],
       [{ by: "PT1M", next: true }, "exactly one of by, to, next and until_idle is required"],
       [{ by: "soon" }, "must be a duration (PT2H35M, 2h35m)"],
-      [{ by: "PT0S" }, "must be a duration (PT2H35M, 2h35m)"],
+      [{ by: "PT0S" }, "must be longer than 0"],
       // ISO 8601 requires a number after T.
       [{ by: "P1DT" }, "must be a duration (PT2H35M, 2h35m)"],
     ] as const) {
