@@ -46,7 +46,8 @@ const emulatorRepair = defineCommand({
   words: ["emulator", "repair"],
   sendsNothing: true,
   summary: "Recover the intact part of a damaged state",
-  description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
+  description:
+    "Retains what precedes the damage, and drops what follows it. Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
   positionals: [{ name: "file", description: "State file" }],
   examples: [["Repair a state with a damaged line", "emulator repair .svc/emulator.json"]],
   async run(input, context) {
