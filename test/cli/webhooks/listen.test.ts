@@ -211,6 +211,25 @@ describe("svc webhooks listen", () => {
     assert.match(stderr, /Listening on http:\/\/127\.0\.0\.1:\d+ \(press Ctrl-C to stop\)/);
   });
 
+  it("loses no delivery to an app that closes its idle connections when it wakes up", async (t) => {
+    const { svc } = await startWithContract(t);
+    const app = await startReceiver(t);
+    const idle = new Set<unknown>();
+    // A process that was stopped at a breakpoint first runs its timers, and then reads from its connections.
+    app.respond((_, response) => {
+      const { socket } = response;
+      if (idle.has(socket)) return void response.destroy();
+      idle.add(socket);
+      response.end();
+    });
+    const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "2"]);
+    await waitForWebhook(svc);
+    const argv = "webhooks trigger CONTRACT_SIGNED --json=status";
+    const triggered = [await svc(argv), await svc(argv)].map(({ stdout }) => JSON.parse(stdout) as unknown);
+    assert.deepEqual(triggered, [[{ status: 200 }], [{ status: 200 }]]);
+    assert.equal((await listening.completion).exit, 0);
+  });
+
   it("names the target of a redirect that the app responds with, as does the diagnosis", async (t) => {
     const { svc } = await startWithContract(t);
     const app = await startReceiver(t);

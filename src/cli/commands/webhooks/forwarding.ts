@@ -70,7 +70,8 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
       try {
         const { host: name } = extraHeaders;
         const forwarded = selectForwardedHeaders({ ...headers, ...extraHeaders });
-        const allHeaders = name === undefined ? forwarded : { ...forwarded, host: name };
+        // An app that was stopped at a breakpoint closes idle connections first, also those with a request.
+        const allHeaders = { ...forwarded, connection: "close", ...(name !== undefined && { host: name }) };
         const request = { method: "POST", url, headers: allHeaders, body } as const;
         const timeoutMs = globals.timeoutMs ?? clientDefaults.timeoutMs;
         const response = await transport.send(request, { timeoutMs, signal });
