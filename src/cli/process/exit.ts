@@ -205,14 +205,14 @@ const tlsHints = lookupTable<string>({
   "other-host": "Use a host of the certificate in the address.",
 });
 
+/** Finds the setting that prevents a network failure. */
+export const findSettingHint = (code: string): string | undefined =>
+  code === "ETIMEDOUT" ? "Try again later, or allow a longer time with --timeout." : tlsHints[toTlsFailure(code) ?? ""];
+
 function getNetworkHint({ code, origin, outcomeUnknown }: NetworkError): string {
-  const tlsHint = tlsHints[toTlsFailure(code) ?? ""];
-  if (tlsHint !== undefined) return tlsHint;
   if (outcomeUnknown) return unknownOutcomeHint;
-  if (code === "ETIMEDOUT") return "Try again later, or allow a longer time with --timeout.";
-  return suggestsTlsServer(origin, code)
-    ? "Check the address (https:// for TLS), and that the service is running."
-    : "Check the address, and that the service is running.";
+  const hint = suggestsTlsServer(origin, code) ? "Check the address (https:// for TLS)" : "Check the address";
+  return findSettingHint(code) ?? `${hint}, and that the service is running.`;
 }
 
 const getProxyFailureKind = ({ status }: ProxyError): FailureKind =>

@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startTlsService } from "../../support/cli/tls-service.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 describe("number out of range", () => {
   const cases: Readonly<Record<string, RegExp>> = {
@@ -118,4 +119,20 @@ it("svc explains a TLS mismatch for https without TLS and http with TLS", async 
   await writeFile(join(cwd, "saved.headers"), "x-svc-webhook-content-hash: 00\n");
   const receiver = await runCli(["webhooks", "replay", "saved.json", "--to", safe], { cwd });
   assert.match(receiver.stdout + receiver.stderr, /If the receiver uses TLS, use https:\/\/\./);
+  const to = safe.replace("http:", "https:");
+  const untrusted = await runCli(["webhooks", "replay", "saved.json", "--to", to], { cwd });
+  const cause = `Failed to reach ${to}: its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).`;
+  assert.ok(untrusted.stdout.includes(`${cause} Set NODE_EXTRA_CA_CERTS to the file of`), untrusted.stdout);
+});
+
+it("svc names --timeout when a receiver does not respond in time", async (t) => {
+  const [cwd, app] = [await createTestFolder(t), await startReceiver(t)];
+  app.respond(() => {});
+  await writeFile(join(cwd, "saved.json"), "{}");
+  await writeFile(join(cwd, "saved.headers"), "x-svc-webhook-content-hash: 00\n");
+  const argv = ["webhooks", "replay", "saved.json", "--to", app.url, "--timeout", "100ms"];
+  const { exit, stdout } = await runCli(argv, { cwd });
+  const cause = `Request to ${app.url} failed: no response within 100 ms (ETIMEDOUT).`;
+  const hint = "Try again later, or allow a longer time with --timeout.";
+  assert.deepEqual([exit, stdout], [1, `--> saved.json ${app.url}\n<-- ${cause} ${hint}\n`]);
 });

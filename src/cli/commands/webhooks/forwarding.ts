@@ -15,6 +15,7 @@ import { truncateText } from "../../output/table.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseUrlFlag } from "../../parse/globals.ts";
 import { parseHeaderFlag } from "../../parse/headers.ts";
+import { findSettingHint } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
 import { redactUrlValues } from "../../process/redact.ts";
 import { parseActivities } from "./registration.ts";
@@ -79,8 +80,9 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
         return { status: response.status, duration_ms: measureDuration(), body: text, headers: response.headers };
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
-        const hint = suggestsTlsServer(url, error.code) ? " If the receiver uses TLS, use https://." : "";
-        return { error: `${error.message}${hint}`, duration_ms: measureDuration() };
+        const tlsHint = suggestsTlsServer(url, error.code) ? "If the receiver uses TLS, use https://." : undefined;
+        const hint = tlsHint ?? findSettingHint(error.code) ?? "";
+        return { error: `${error.message} ${hint}`.trimEnd(), duration_ms: measureDuration() };
       }
     },
   };
