@@ -207,6 +207,10 @@ describe("svc emulator exec", () => {
     assert.equal((await runCli(createExecArguments('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
     const missing = await runCli("emulator exec -- no-such-program", { cwd });
     assert.deepEqual([missing.exit, missing.stderr], [127, "error: Cannot run no-such-program: no such program\n"]);
+    await writeFile(join(cwd, "script.sh"), "true\n", { mode: 0o600 });
+    const denied = await runCli("emulator exec -- ./script.sh", { cwd });
+    const reason = "permission is denied (EACCES)";
+    assert.deepEqual([denied.exit, denied.stderr], [126, `error: Cannot run ./script.sh: ${reason}\n`]);
     assert.equal((await runCli("emulator exec", { cwd })).exit, 2);
     const quoted = await runCli(["emulator", "exec", "--", "npx svc contracts list"], { cwd });
     assert.deepEqual(

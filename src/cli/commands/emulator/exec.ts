@@ -8,6 +8,7 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { groupBy, omitUndefined } from "../../../base/object.ts";
 import { pluralize, quoteShellWord } from "../../../base/text.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
+import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets, type EmulatorAccess, withControlClient } from "../../connection/emulator/emulator-access.ts";
 import { createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
@@ -105,11 +106,12 @@ function pipeStreams(child: ChildProcess, host: Host): void {
 async function reportCannotRun(
   program: string,
   args: readonly string[],
-  { code, message }: NodeJS.ErrnoException,
+  cause: NodeJS.ErrnoException,
   output: Context["output"],
 ): Promise<number> {
-  const isMissing = code === "ENOENT";
-  await output.warn(`error: Cannot run ${program}: ${isMissing ? "no such program" : (code ?? message)}`);
+  const isMissing = cause.code === "ENOENT";
+  const reason = isFsError(cause) ? formatFsError(cause) : (cause.code ?? cause.message);
+  await output.warn(`error: Cannot run ${program}: ${isMissing ? "no such program" : reason}`);
   if (isMissing && args.length === 0 && /\S\s+\S/.test(program)) {
     const line = `sh -c ${quoteShellWord(program)}`;
     await output.warn(`  The command runs without a shell. Separate its arguments, or run ${line}.`);
