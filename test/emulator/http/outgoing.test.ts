@@ -14,6 +14,7 @@ import {
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { startForwardProxy } from "../../support/cli/forward-proxy.ts";
 import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
+import { startRawServer } from "../../support/raw-server.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const limits = {
@@ -97,6 +98,12 @@ describe("TLS error message of an attempt", () => {
       /^{"error":{"code":"tls_error","message":"TLS with the receiver failed: tlsv1 alert protocol version \(\w+\)"}}$/,
     );
   });
+});
+
+it("an attempt states the limit that the headers of the response exceed", async (t) => {
+  const { url } = await startRawServer(t, `HTTP/1.1 200 OK\r\nx: ${"a".repeat(65_536)}\r\ncontent-length: 0\r\n\r\n`);
+  const message = "The response's headers are larger than 64 KiB.";
+  assert.deepEqual(await createPoster(t)(url), { error: { code: "network_error", message } });
 });
 
 describe("timeout of a webhook attempt", () => {
