@@ -24,16 +24,22 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   query: Q,
   fetch: (query: Q & { page?: number; offset?: number }) => Promise<P>,
 ): Promise<P> {
-  const all = [...getRows(first, rows)];
+  const firstRows = getRows(first, rows);
+  const all = new Map(firstRows.map(toEntry));
   let last = first;
-  for (let page = 2; by !== undefined && all.length < Number(last[total]); page += 1) {
-    last = await fetch({ ...query, [by]: by === "page" ? page : all.length });
+  let count = firstRows.length;
+  for (let page = 2; by !== undefined && count < Number(last[total]); page += 1) {
+    last = await fetch({ ...query, [by]: by === "page" ? page : count });
     const rowsOfPage = getRows(last, rows);
     if (rowsOfPage.length === 0) break;
-    all.push(...rowsOfPage);
+    count += rowsOfPage.length;
+    // A row that was created in the meantime moves others to the next page.
+    for (const row of rowsOfPage) all.set(...toEntry(row));
   }
-  return { ...first, [total]: last[total], [rows]: all };
+  return { ...first, [total]: last[total], [rows]: [...all.values()] };
 }
+
+const toEntry = (row: unknown): [unknown, unknown] => [(row as Part | null)?.id ?? row, row];
 
 export async function reportMoreRows(paging: Paging, rows: string, part: Part, query: Query, context: Context) {
   const { output, globals } = context;

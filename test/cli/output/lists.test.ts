@@ -4,6 +4,7 @@ import { deriveSpecs } from "../../../src/derive/specs.ts";
 import { loadAllCommands } from "../../support/cli/all-commands.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
+import { startDeviatingService } from "../../support/verify/deviating-service.ts";
 
 it("a piped list reports omitted rows unless --all or --limit is given", async (t) => {
   const { svc, json, emulator } = await startCliEmulator(t);
@@ -33,6 +34,25 @@ it("a piped list reports omitted rows unless --all or --limit is given", async (
   assert.equal((await svc("contracts list --quiet")).stderr, "");
   const result = await svc("contracts list --all --page 2");
   assert.deepEqual([result.exit, /--all cannot be used with --page/.test(result.stderr)], [2, true], result.stderr);
+});
+
+it("--all prints a row once if a new contract moves it to the next page", async (t) => {
+  const { svc, emulator } = await startCliEmulator(t);
+  for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
+  const firstPage: unknown[] = [];
+  const url = await startDeviatingService(
+    t,
+    emulator.clusters[0]!.url,
+    ({ json }) => {
+      const page = json as { results: unknown[]; total_results: number };
+      page.total_results = 4;
+      page.results.unshift(...firstPage.slice(-1));
+      firstPage.push(...page.results);
+    },
+    "responses",
+  );
+  const { stdout } = await svc(`contracts list --all --limit 2 --fields id --base-url ${url}`);
+  assert.equal(stdout, "T-3\nT-2\nT-1\n");
 });
 
 it("every command with --limit accepts --all", async () => {
