@@ -184,6 +184,16 @@ describe("undo of moved identifiers", () => {
     const stays = await svc("router map-emails --email-hash-list bob@x.example --cluster eu-1", { tty: true });
     assert.equal(stays.exit, 0, stays.stderr);
   });
+
+  it("limits the confirmation to the first identifiers, and mentions the later ones", async (t) => {
+    const emails = Array.from({ length: 501 }, (_, i) => `${i}@x.example`);
+    const hashes = Object.fromEntries(emails.map((email) => [hashEmail(email), "us-1"]));
+    const { svc } = await createBulkFixture(t, emails, undefined, hashes);
+    const question = "Move 500 of the first 500 e-mails, and any later ones, to eu-1 (500 of us-1)?";
+    const user = simulateUser([question, `n${enterKey}`]);
+    const { exit } = await svc("router map-emails rows.txt --cluster eu-1", user);
+    assert.deepEqual([exit, user.waiting()], [1, []]);
+  });
 });
 
 describe("--verify", () => {

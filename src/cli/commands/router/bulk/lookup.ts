@@ -163,6 +163,8 @@ export async function confirmMoves(
   const moving = [...(clusters?.values() ?? [])].filter((from) => from != null && from !== cluster);
   if (moving.length === 0) return;
   const shares = [...groupBy(moving, (from) => from)].map(([from, all]) => `${all.length} of ${from}`);
-  const part = hasMore ? ` (checked: the first ${sample.size})` : "";
-  await confirmYes(`Move ${pluralize(moving.length, work.noun)}${part} to ${cluster} (${shares.join(", ")})`, context);
+  const moves = hasMore
+    ? `${moving.length} of the first ${pluralize(sample.size, work.noun)}, and any later ones,`
+    : pluralize(moving.length, work.noun);
+  await confirmYes(`Move ${moves} to ${cluster} (${shares.join(", ")})`, context);
 }
