@@ -109,13 +109,13 @@ describe("input rows", () => {
     const { url } = await startBulkService(t);
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "people.csv"), "id,email\n1,ada@example.com\n");
-    const { exit, stderr } = await runCli("router map-emails people.csv --column id --cluster eu-1", {
-      cwd,
-      env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url },
-    });
+    const options = { cwd, env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url } };
+    const { exit, stderr } = await runCli("router map-emails people.csv --column id --cluster eu-1", options);
     assert.equal(exit, 2);
     assert.match(stderr, /\n {2}No row is valid\. Select another column with --column NAME\.\n/);
     assert.ok(!stderr.includes("--skip-invalid"), stderr);
+    const line = "router offboard eu-1 --from people.csv --input-format lines --confirm eu-1";
+    assert.match((await runCli(line, options)).stderr, /\n {2}See svc router offboard --help\.\n/);
   });
 
   it("reports a first row that may be a heading", async (t) => {

@@ -81,7 +81,7 @@ function suggestRemedy(
   const savedNote = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
   const hints = [
     mayBeHeading && "If that is the heading, select a column with --column NAME.",
-    isNoRowValid && columns.length > 0 && "No row is valid. Select another column with --column NAME.",
+    isNoRowValid && columns.length === 1 && "No row is valid. Select another column with --column NAME.",
     // Without the invalid rows, the job would send no rows or the wrong ones.
     !isHeading && !isNoRowValid && `Skip invalid rows of ${path} with --skip-invalid${savedNote}.`,
   ];
