@@ -82,16 +82,22 @@ async function requireSignedObject(method: "GET" | "PUT", key: string, context: 
   ]);
   if (!object || !signingKey) return fail("storage-signature-mismatch", createRequestIds(context));
 
-  const verdict = verifySignedUrl({
+  const grant = {
     key: signingKey,
     method,
     // The URL is signed for the public address, because a proxy can send a different host.
     url: (cluster.url === cluster.internalUrl ? request.origin : cluster.url) + request.target,
     contentType: request.headers["content-type"],
     nowMs,
-  });
+  };
+  const verdict = verifySignedUrl(grant);
   if (verdict.ok) return object;
-  if (verdict.reason === "mismatch") return fail("storage-signature-mismatch", createRequestIds(context));
+  if (verdict.reason === "mismatch") {
+    const { content_type } = object;
+    if (verifySignedUrl({ ...grant, contentType: content_type }).ok)
+      context.finding("other-content-type", `the URL was signed for the Content-Type ${content_type}`);
+    return fail("storage-signature-mismatch", createRequestIds(context));
+  }
   return fail("storage-expired", {
     lifetimeSeconds: verdict.expiresSeconds,
     expires: toIsoSeconds(verdict.expiresAtMs),

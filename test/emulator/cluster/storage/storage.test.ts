@@ -48,6 +48,11 @@ const putObject = (
   headers: Record<string, string> = { "content-type": "application/pdf" },
 ) => fetch(url, { method: "PUT", body, headers });
 
+async function listUploadFindings({ control }: TestEmulator) {
+  const { items } = (await control("GET", "requests?operation=storage.put")).body as { items: { findings: unknown }[] };
+  return items.map(({ findings }) => findings);
+}
+
 /** Status, content type and XML without the two generated IDs. */
 async function readStorageError(response: Response) {
   const text = await response.text();
@@ -200,6 +205,7 @@ describe("storage.put", () => {
       const { file_id, upload_url } = await initializeUpload(emulator);
       assert.notEqual(change(upload_url), upload_url);
       assert.deepEqual(await readStorageError(await putObject(change(upload_url), "evil")), mismatch);
+      assert.doesNotMatch(JSON.stringify(await listUploadFindings(emulator)), /other-content-type/);
       assert.deepEqual(
         await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
         createNoSuchKeyResponse(`${file_id}/msa.pdf`),
@@ -216,6 +222,9 @@ describe("storage.put", () => {
       const emulator = await startTestEmulator(t);
       const { file_id, upload_url } = await initializeUpload(emulator);
       assert.deepEqual(await readStorageError(await putObject(upload_url, "bytes", headers)), mismatch);
+      assert.deepEqual(await listUploadFindings(emulator), [
+        [{ code: "other-content-type", detail: "the URL was signed for the Content-Type application/pdf" }],
+      ]);
       assert.deepEqual(
         await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
         createNoSuchKeyResponse(`${file_id}/msa.pdf`),
@@ -234,12 +243,9 @@ describe("storage.put", () => {
     const { upload_url } = await initializeUpload(emulator);
     const headers = { "content-type": "application/pdf", "client-id": "a", "client-secret": "b" };
     assert.equal((await putObject(upload_url, "bytes", headers)).status, 200);
-    const { body } = await emulator.control("GET", "requests?operation=storage.put");
-    const { items } = body as { items: { findings: { code: string }[] }[] };
-    assert.deepEqual(
-      items.map(({ findings }) => findings.map(({ code }) => code)),
-      [["credentials-on-storage"]],
-    );
+    assert.deepEqual(await listUploadFindings(emulator), [
+      [{ code: "credentials-on-storage", detail: "client-id and client-secret must not be sent to a signed URL" }],
+    ]);
   });
 
   it("rejects credentials under --strict=storage", async (t) => {
