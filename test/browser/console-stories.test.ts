@@ -165,6 +165,8 @@ describe("user journeys in the console", { skip }, () => {
       await page.getByRole("img", { name: `Status: ${becomes}.` }).waitFor();
       await waitForOutcome(page, getNotice(words, becomes));
       await waitForValue(page, buttons, offers, words);
+      const reviewer = people.getByRole("listitem").filter({ hasText: "ada@northwind.example" });
+      if (becomes === "SIGN") await reviewer.getByText("no action now").waitFor();
     }
     // Deletion requires a confirmation. Cancel changes nothing.
     await press(page, "Delete");

@@ -216,8 +216,7 @@ function explainNoAction({ signed_at: at }: Person, { contract_status: status }:
         signed <VirtualTime at={at} />
       </>
     );
-  if (status === "EXECUTED" || status === "VOIDED") return "no action left";
-  return status === "SIGN" ? "not their turn yet" : "no action now";
+  return status === "EXECUTED" || status === "VOIDED" ? "no action left" : "no action now";
 }
 
 function PersonRow({ person, contract }: { readonly person: Person; readonly contract: Contract }) {
