@@ -61,6 +61,20 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByRole("heading", { name: "No webhooks" }).waitFor();
   });
 
+  it("does not suggest enabling a deleted webhook", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await emulator.api("DELETE", "/api/v2.1/public/webhooks/1");
+    await openConsole(page, emulator, "#/deliveries/1");
+    await page.getByText("The attempt at 03:09:05 is skipped, because the webhook was deleted.").waitFor();
+    assert.deepEqual(await page.locator("li.planned > *").allInnerTexts(), [
+      "skipped",
+      "attempt 2 of 7",
+      "+5 min",
+      "03:09:05",
+    ]);
+  });
+
   it("shows a secret on demand, except to a read-only token", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

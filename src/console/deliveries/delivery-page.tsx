@@ -155,20 +155,11 @@ function Attempts(delivery: FullDelivery) {
         ))}
         {next !== null && (
           <li class="planned">
-            {isToBeSkipped(delivery) ? (
-              <>
-                <State tone="none">skipped</State>
-                <span>unless the webhook is enabled before</span>
-              </>
-            ) : (
-              <>
-                <State tone="open">scheduled</State>
-                <span>
-                  {formatAttemptNumber(scheduledCount + 1, delivery)}
-                  {delivery.postponement && `, postponed by a fault: ${toWords(delivery.postponement.effect)}`}
-                </span>
-              </>
-            )}
+            {isToBeSkipped(delivery) ? <State tone="none">skipped</State> : <State tone="open">scheduled</State>}
+            <span>
+              {formatAttemptNumber(scheduledCount + 1, delivery)}
+              {delivery.postponement && `, postponed by a fault: ${toWords(delivery.postponement.effect)}`}
+            </span>
             <span class="muted number">+{formatElapsed(Date.parse(next) - Date.parse(created_at))}</span>
             <span class="muted">
               <VirtualTime at={next} />
