@@ -93,7 +93,7 @@ const contractsReconcile = defineCommand({
     const numbers = [...new Set(rows.map(({ contract }) => parseNumber(contract)))].filter(Number.isInteger);
     const retriggerArgv = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
     await context.output.note(
-      `${rows.length} of ${pluralize(due.length, "webhook")} missing. To resend the last one of each contract: ${formatNextCommand(retriggerArgv, context)}`,
+      `${rows.length} of ${pluralize(due.length, "webhook")} missing (${received.length} received). To resend the last one of each contract: ${formatNextCommand(retriggerArgv, context)}`,
     );
     return "failed";
   },
