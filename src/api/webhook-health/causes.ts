@@ -102,7 +102,7 @@ const byError = new Map<string, Partial<Cause>>([
   ["connect_timeout", { steps: [fix("Check that the receiver is running and reachable from this machine.")] }],
   ["connection_refused", { meaning: "Last attempt: connection refused.", steps: [fix("Start the receiver.")] }],
   ["name_not_found", { steps: [fix("Fix the host name in the webhook's URL.")] }],
-  ["tls_error", { steps: [fix("Use a certificate that is trusted on this machine, or an http:// address.")] }],
+  ["tls_error", { steps: [fix("Fix the certificate or the TLS of the receiver, or use an http:// address.")] }],
 ]);
 
 export type Fault = ResultOf<typeof listFaults>[number];
