@@ -103,7 +103,9 @@ export function findAddressProblem(text: string): string | undefined {
   const port = Number(/^[^/]*\/\/[^/?#]*:(\d+)(?:[/?#]|$)/.exec(text)?.[1] ?? 0);
   if (port > 65_535) return `Port ${port} is too large. The maximum is 65535.`;
   if (!URL.canParse(text)) return "The address is not a valid URL (https://hooks.example/contracts).";
-  const { protocol } = new URL(text);
+  if (/[\s\p{Cc}]/u.test(text)) return "The address must not contain a blank or a control character.";
+  const { protocol, username, password } = new URL(text);
+  if (username || password) return "The address must not contain a user name or a password.";
   return protocol === "http:" || protocol === "https:" ? undefined : `Webhooks require https://, not ${protocol}//.`;
 }
 

@@ -8,7 +8,14 @@ describe("svc webhooks create", () => {
   it("explains the service's single message about addresses", async (t) => {
     const { svc } = await startCliEmulator(t);
     const hints = [];
-    for (const url of ["http://hooks.example/x", "http://localhost:99999", "localhost:3000/hooks", "ftp://x.example"]) {
+    for (const url of [
+      "http://hooks.example/x",
+      "http://localhost:99999",
+      "localhost:3000/hooks",
+      "ftp://x.example",
+      "http://ada:pw@localhost:3000/hooks",
+      "http://localhost:3000/my hooks",
+    ]) {
       const { exit, stderr } = await svc(["webhooks", "create", "--title", "t", "--url", url, ...signed]);
       const [error, hint] = stderr.split("\n");
       assert.deepEqual([exit, error], [1, "error: url: Enter a valid HTTPS URL (HTTP 400)"], url);
@@ -19,6 +26,8 @@ describe("svc webhooks create", () => {
       "  Port 99999 is too large. The maximum is 65535.",
       "  The address has no scheme. Begin it with https://, or with http:// on this machine.",
       "  Webhooks require https://, not ftp://.",
+      "  The address must not contain a user name or a password.",
+      "  The address must not contain a blank or a control character.",
     ]);
   });
 
