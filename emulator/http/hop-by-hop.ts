@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isSignatureHeader } from "../../src/schemes/webhook-schemes.ts";
 
 /** Header fields of a single connection (RFC 9110, 7.6.1), which no proxy forwards. */
-export const hopByHopHeaders: ReadonlySet<string> = new Set([
+const hopByHopHeaders: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
   "proxy-connection",
@@ -15,7 +15,7 @@ export const hopByHopHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /** Parses the names that a `Connection` field adds to the hop-by-hop headers. */
-export const parseConnectionHeader = (connection: string): readonly string[] =>
+const parseConnectionHeader = (connection: string): readonly string[] =>
   connection
     .split(",")
     .map((option) => option.trim().toLowerCase())

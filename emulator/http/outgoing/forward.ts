@@ -7,13 +7,7 @@ import { timedOut, withTimeout } from "../../../src/base/timing.ts";
 import type { Cause } from "../../store/port.ts";
 import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import {
-  hopByHopHeaders,
-  isEmulatorHeader,
-  parseConnectionHeader,
-  removeHeaders,
-  setRequestHeader,
-} from "../hop-by-hop.ts";
+import { filterEndToEndHeaders, isEmulatorHeader, removeHeaders, setRequestHeader } from "../hop-by-hop.ts";
 import { toOriginForm } from "../routing/path.ts";
 import { maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
 
@@ -24,15 +18,6 @@ export type ForwardableRequest = Pick<
   /** Cause of the request. Only listeners of this emulator receive it. */
   readonly cause?: Cause | undefined;
 };
-
-/** Headers that apply only to one connection or one message framing. */
-const unforwardedHeaders = new Set([
-  ...hopByHopHeaders,
-  // The body has already been received.
-  "expect",
-  // The length is computed again from the body. A GET has no length.
-  "content-length",
-]);
 
 interface ForwarderOptions {
   readonly wall: WallClock;
@@ -75,33 +60,26 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
   };
 }
 
-/** The headers are created in one pass, because this runs for each forwarded request. */
+/** Headers of one message framing, and headers that the forwarder sets itself. */
+const replacedHeaders = new Set([
+  // The body has already been received, and its length is computed again. A GET has no length.
+  ...["expect", "content-length"],
+  ...["host", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"],
+]);
+
 function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest, pseudonym: string): string[] {
-  let headers: string[] = [];
-  let via = "";
-  let forwardedFor = "";
-  let host: string | undefined;
-  let forwardedHost: string | undefined;
-  let protocol: string | undefined;
-  let connection = "";
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const value = rawHeaders[i + 1]!;
-    const name = rawHeaders[i]!.toLowerCase();
-    if (name === "via") via += value && `${value}, `;
-    else if (name === "x-forwarded-for") forwardedFor += value && `${value}, `;
-    else if (name === "x-forwarded-host") forwardedHost ||= value;
-    else if (name === "x-forwarded-proto") protocol ||= value;
-    else if (name === "host") host ||= value;
-    else if (name === "connection") connection += `${value},`;
-    else if (!unforwardedHeaders.has(name) && !isEmulatorHeader(name)) headers.push(rawHeaders[i]!, value);
-  }
-  const connectionHeaders = parseConnectionHeader(connection);
-  if (connectionHeaders.length > 0) headers = removeHeaders(headers, connectionHeaders);
-  headers.push("via", `${via}1.1 ${pseudonym}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
+  const listValues = (name: string) =>
+    rawHeaders.filter((value, i) => i % 2 === 1 && value !== "" && rawHeaders[i - 1]!.toLowerCase() === name);
+  const [host = origin.slice(origin.indexOf("//") + 2)] = listValues("host");
   // A proxy in front of the emulator sends the host and scheme of the client.
-  headers.push("x-forwarded-host", forwardedHost || host || origin.slice(origin.indexOf("//") + 2));
-  headers.push("x-forwarded-proto", protocol || origin.slice(0, origin.indexOf(":")));
-  return headers;
+  const [forwardedHost = host] = listValues("x-forwarded-host");
+  const [protocol = origin.slice(0, origin.indexOf(":"))] = listValues("x-forwarded-proto");
+  return [
+    ...filterEndToEndHeaders(rawHeaders, (name) => replacedHeaders.has(name) || isEmulatorHeader(name)),
+    ...["via", [...listValues("via"), `1.1 ${pseudonym}`].join(", ")],
+    ...["x-forwarded-for", [...listValues("x-forwarded-for"), remoteAddress].join(", ")],
+    ...["x-forwarded-host", forwardedHost, "x-forwarded-proto", protocol],
+  ];
 }
 
 export const omitHeaders = (request: ForwardableRequest, names: readonly string[]): ForwardableRequest =>
