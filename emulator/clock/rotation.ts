@@ -19,7 +19,6 @@ interface Workspace {
 interface KeyQueue {
   readonly workspace: Workspace;
   readonly waiting: SortedList<{ readonly ordinal: number; readonly entry: ScheduledEntry }>;
-  /** The first waiting entry. */
   first: ScheduledEntry | undefined;
   /** The ID of the first waiting entry, which orders keys of the same time. */
   readonly ordinal: number;

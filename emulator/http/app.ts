@@ -36,7 +36,6 @@ interface RequestAdmission {
 export interface AppOptions extends ListenerContext {
   /** Valid names in the Host header in addition to those of this machine, without port. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Maximum time for the head of a request to arrive. */
   readonly headTimeoutMs: number;
   /** Maximum time for which a client may leave its response unread. */
   readonly unreadTimeoutMs: number;
@@ -97,7 +96,6 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
 
   const deliver = createDelivery(options);
-  /** Serves the operation of a request, or responds that no operation matches. */
   const respond = async ({ exchange }: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { match } = exchange!;
     await deliver(exchange!, reply, await (match ? serveRequest(exchange!, match) : respondUnmatched(exchange!)));

@@ -100,7 +100,6 @@ export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly operation: Operation;
   readonly context: W;
   readonly finding: FindingReporter;
-  /** Entry in the request log. */
   readonly logEntry: RequestIdentity;
 }
 

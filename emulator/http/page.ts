@@ -94,7 +94,6 @@ export const renderDefinitionList = (entries: Readonly<Record<string, Html | str
   return html`<dl>${rows}</dl>`;
 };
 
-/** Renders an error for the user who submitted the form. */
 export const renderErrorBanner = (problem: string | undefined): Html | undefined =>
   problem === undefined ? undefined : html`<p role="alert">${problem}</p>`;
 

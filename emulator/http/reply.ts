@@ -161,7 +161,6 @@ export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
     headers: retryAfterHeader,
   });
 
-/** Header for a request that can soon be retried. */
 export const retryAfterHeader = ["retry-after", "1"] as const;
 
 export function createFailureResponse(code: FailureCode, data: unknown): HttpResponse {

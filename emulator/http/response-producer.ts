@@ -13,7 +13,6 @@ type ResponseWriter = (body: unknown) => Pick<HttpResponse, "headers" | "body">;
 
 const noHeaders: readonly string[] = [];
 
-/** Compiles the declared responses of an operation. */
 export function createResponseProducer({ id, responses }: Operation): ResponseProducer {
   const declaredResponses = Object.entries(responses).map(([status, kind]) => [Number(status), kind] as const);
   const writers = new Map(declaredResponses.map(([status, kind]) => [status, createWriter(id, kind)]));

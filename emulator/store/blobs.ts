@@ -93,7 +93,6 @@ export interface StoredSnapshot {
   readonly file: string | undefined;
 }
 
-/** Returns whether a string is a valid name of a document. */
 export const isSnapshotName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 
 export const compareByName = (a: { readonly name: string }, b: { readonly name: string }): number =>

@@ -30,12 +30,9 @@ export const readLastRequestNumber = (store: Store): Promise<number> =>
     (await view.list(causes)).reduce((max, { id }) => Math.max(max, parseCauseNumber(id) ?? 0), 0),
   );
 
-/** Matches the number of a request or a clock advance. Both share one chronological sequence. */
-const numberedCause = /^(?:request|advance):(\d+)$/;
-
-/** Returns the number of a request or a clock advance. Returns undefined for other causes. */
+/** Returns the number of a request or a clock advance, which share one sequence. Undefined for other causes. */
 export function parseCauseNumber(cause: string): number | undefined {
-  const number = numberedCause.exec(cause)?.[1];
+  const number = /^(?:request|advance):(\d+)$/.exec(cause)?.[1];
   return number === undefined ? undefined : Number(number);
 }
 

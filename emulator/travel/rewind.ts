@@ -96,7 +96,6 @@ export interface UndoneStep {
   readonly contract: string | undefined;
 }
 
-/** Maximum number of steps that a rewind describes. */
 export const maxDescribedSteps = 100;
 
 /** Describes the newest of these steps, newest first. `view` and `rows` are of the state that a rewind is to undo. */

@@ -96,9 +96,7 @@ export interface DecodedBody {
   readonly getSource: () => unknown;
   /** Returns the document with numbers as written, or undefined if a double changes none of them. */
   readonly getExact?: () => unknown;
-  /** Length of the text. */
   readonly length: number;
-  /** True if the body was sent as a form. */
   readonly isForm?: boolean;
 }
 

@@ -19,7 +19,6 @@ export interface ErrorDialect {
   /** The path is undeclared. `nearest` is the operation that the client may have meant. */
   toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
   toMethodNotAllowedResponse(method: string, allowedMethods: readonly string[]): HttpResponse;
-  /** Creates the response if an operation of the emulator has a bug. */
   toBugResponse(operation: string): HttpResponse;
 }
 
@@ -260,6 +259,5 @@ export const dialects: Readonly<Record<Service["dialect"], ErrorDialect>> = {
   control: controlDialect,
 };
 
-/** Returns the dialect for the rejections of an operation. */
 export const getDialect = ({ service, request: { body } }: Operation): ErrorDialect =>
   isOAuthRequest(body) ? oauthDialect : dialects[service.dialect];

@@ -97,7 +97,6 @@ function describeIssue(issue: ValidationIssue, schema: z.ZodType | undefined, in
 const getExpectedKind = (expected: string, declaredKind: string): string =>
   (expected === "number" || expected === "int") && declaredKind !== "union" ? declaredKind : expected;
 
-/** Error types and texts by expected type. */
 const typeErrors = lookupTable<readonly [type: string, expected: string]>({
   string: ["string_type", "a valid string"],
   array: ["list_type", "a valid list"],

@@ -1,7 +1,6 @@
 import { type BlockList, isIP } from "node:net";
 import { createAddressList, includesAddress, loopbackAddresses } from "../trusted-proxies.ts";
 
-/** Rules for the addresses of receivers. */
 export interface ReceiverRules {
   /** Allowed hosts other than loopback: `host`, `host:port`, or `*.domain`. */
   readonly allow: readonly string[];

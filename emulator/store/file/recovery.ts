@@ -36,7 +36,6 @@ export interface RecoveredState {
    * journal.
    */
   readonly journals: readonly JournalContent[];
-  /** Number of transactions in the journals. */
   readonly transactions: number;
   /** Obsolete files: unfinished checkpoints and empty journals. */
   readonly leftovers: readonly string[];
@@ -45,7 +44,6 @@ export interface RecoveredState {
   readonly newest: number;
 }
 
-/** Damage in a state file or in its journals. */
 interface Damage {
   readonly message: string;
   /** The damaged file, and the later journals, which may depend on lost changes. */

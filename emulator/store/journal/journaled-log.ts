@@ -8,7 +8,6 @@ import { type Collection, type History, type Moment, StoreChangedError, StoreFai
 import { formatCommitLine } from "./journal-line.ts";
 import { createStoredHistory, type Segment } from "./stored-history.ts";
 
-/** Options of a store with a log. */
 export interface StoreOptions {
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
@@ -104,7 +103,6 @@ export abstract class JournaledLog implements CommitLog {
     return this.journal.waitUntilDurable();
   }
 
-  /** Runs work on the state while no transaction is open. */
   protected inspect<T>(work: (state: State) => T): Promise<T> {
     return this.#host!.inspect(work);
   }
@@ -136,7 +134,6 @@ export abstract class JournaledLog implements CommitLog {
     this.#cancellation = new AbortController();
   }
 
-  /** Resolves when no compaction is running. */
   protected async waitForCompaction(): Promise<void> {
     await this.#compaction;
   }

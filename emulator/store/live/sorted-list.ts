@@ -13,7 +13,6 @@ interface Block<Item extends OrderedItem> {
   readonly items: Item[];
 }
 
-/** Reports whether an item of a block comes before (value, ordinal). */
 function isBefore({ values, items }: Block<OrderedItem>, at: number, value: IndexValue, ordinal: number): boolean {
   const ownValue = values[at]!;
   // Numbers and strings have separate branches with the same code, because a comparison of both types is slower.
@@ -169,7 +168,6 @@ export class SortedList<Item extends OrderedItem> {
     return Math.max(0, low - 1);
   }
 
-  /** Finds the block of a position. */
   #findBlockAt(position: number): number {
     let low = 0;
     let high = this.#blocks.length;

@@ -212,7 +212,6 @@ export class Leadership {
     this.#assuredUntil = sentAt + this.#options.leaseMs;
   }
 
-  /** Publishes the addresses of the listeners. */
   async publishAddress(address: unknown): Promise<void> {
     const { pool } = this.#options.database;
     await pool`update leadership set address = ${pool.json(address as never)} where epoch = ${this.#epoch}`;
