@@ -1,4 +1,5 @@
 import type { WallClock } from "../../src/base/clock.ts";
+import { timedOut, withTimeout } from "../../src/base/timing.ts";
 import type { AdvanceResult } from "../published.d.ts";
 import { type Cause, lastTimestampMs, StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -142,18 +143,13 @@ async function waitUntilIdle(
   deadline: number,
   isProgressing?: () => boolean,
 ): Promise<boolean> {
-  const idle = new AbortController();
-  const signal = AbortSignal.any([idle.signal, closing]);
-  void dispatcher.waitUntilIdle().then(() => idle.abort());
-  for (
-    let remainingMs = deadline - wall.monotonicNow();
-    remainingMs > 0 && !signal.aborted;
-    remainingMs = deadline - wall.monotonicNow()
-  ) {
-    await wall.sleep(isProgressing ? progressTimeoutMs : remainingMs, signal);
-    if (isProgressing && !signal.aborted && !isProgressing()) throw new DeliveryUnderWayError();
+  const idle = dispatcher.waitUntilIdle();
+  for (;;) {
+    const waitMs = isProgressing ? progressTimeoutMs : deadline - wall.monotonicNow();
+    const isIdle = (await withTimeout(wall, waitMs, idle, closing)) !== timedOut;
+    if (isIdle || closing.aborted || wall.monotonicNow() >= deadline) return isIdle && !closing.aborted;
+    if (isProgressing?.() === false) throw new DeliveryUnderWayError();
   }
-  return idle.signal.aborted && !closing.aborted;
 }
 
 async function readPending(
