@@ -1,11 +1,20 @@
 import type { Readable } from "node:stream";
-import { type Agent, type Dispatcher, errors } from "undici";
+import { Agent, buildConnector, type Dispatcher, errors } from "undici";
 import { createDeferred } from "../../../src/base/concurrency.ts";
-import { hasNoBody } from "../../../src/base/response-quirks.ts";
+import { createContinueSkippingConnector, hasNoBody } from "../../../src/base/response-quirks.ts";
 import { Passthrough } from "../reply.ts";
 
 /** Maximum size of a response head, which is four times Node's default because other clients are less strict. */
-export const maxHeadBytes = 65_536;
+const maxHeadBytes = 65_536;
+
+/** Creates a client of servers that are not the emulator's own. */
+export const createAgent = (connect: buildConnector.BuildOptions, options: Agent.Options): Agent =>
+  new Agent({
+    pipelining: 1,
+    maxHeaderSize: maxHeadBytes,
+    connect: createContinueSkippingConnector(buildConnector(connect)),
+    ...options,
+  });
 
 /**
  * Result of sending one request to one server. `reason` is a code such as ECONNREFUSED. `isSent` is false if there was

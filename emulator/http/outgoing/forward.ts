@@ -1,15 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { Agent, buildConnector } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
 import { timedOut, withTimeout } from "../../../src/base/timing.ts";
 import type { Cause } from "../../store/port.ts";
 import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { filterEndToEndHeaders, isEmulatorHeader, removeHeaders, setRequestHeader } from "../hop-by-hop.ts";
 import { toOriginForm } from "../routing/path.ts";
-import { maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
+import { createAgent, type PendingForward, startForward } from "./dispatch.ts";
 
 export type ForwardableRequest = Pick<
   ReceivedRequest,
@@ -31,12 +29,7 @@ export type Forwarder = ReturnType<typeof createForwarder>;
 
 /** Creates a client that forwards received requests to other servers, over real HTTP. */
 export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
-  const agent = new Agent({
-    connections: 256,
-    pipelining: 1,
-    maxHeaderSize: maxHeadBytes,
-    connect: createContinueSkippingConnector(buildConnector({ timeout: 10_000 })),
-  });
+  const agent = createAgent({ timeout: 10_000 }, { connections: 256 });
   return {
     /** Sends a request unchanged, except hop-by-hop headers, `via` and `x-forwarded-*`. Follows no redirects. */
     send(url: string, request: ForwardableRequest): PendingForward {

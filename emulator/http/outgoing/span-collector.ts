@@ -1,8 +1,6 @@
-import { Agent, buildConnector } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
 import { timedOut, withTimeout } from "../../../src/base/timing.ts";
-import { startForward } from "./dispatch.ts";
+import { createAgent, startForward } from "./dispatch.ts";
 import { failuresByErrorCode, readPostResponse } from "./webhook-sender.ts";
 
 /** Result of an export: a response of any status, or the reason for a missing response in a few words. */
@@ -22,13 +20,7 @@ interface CollectorOptions {
 /** Creates a collector with one connection, which the first POST opens. */
 export function createSpanCollector({ url, headers, timeoutMs, wall }: CollectorOptions) {
   const { origin, pathname, search } = new URL(url);
-  const agent = new Agent({
-    connections: 1,
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: createContinueSkippingConnector(buildConnector({ timeout: timeoutMs })),
-  });
+  const agent = createAgent({ timeout: timeoutMs }, { connections: 1, headersTimeout: 0, bodyTimeout: 0 });
   return {
     origin,
     /** Sends one JSON document. Never rejects. */

@@ -1,15 +1,14 @@
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import { Agent, buildConnector, errors } from "undici";
+import { errors } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { decodeForDisplay } from "../../../src/base/content-codings.ts";
 import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
 import { DeadlineList } from "../../../src/base/timing.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
 import type { Passthrough } from "../reply.ts";
-import { type ForwardResult, maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
+import { createAgent, type ForwardResult, type PendingForward, startForward } from "./dispatch.ts";
 import {
   type ForbiddenReason,
   findForbiddenAddressReason,
@@ -47,21 +46,12 @@ const maxCachedTargets = 10_000;
 
 /** Sends webhooks over connections that stay open between attempts. */
 export function createWebhookSender(options: WebhookSenderOptions) {
-  const agent = new Agent({
-    // With this number of connections, no attempt waits for a connection.
-    connections: maxConcurrent,
-    pipelining: 1,
-    // The deadlines limit the whole response, so undici's own timeouts are disabled.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    maxHeaderSize: maxHeadBytes,
-    connect: createContinueSkippingConnector(
-      buildConnector({
-        timeout: options.connectTimeoutMs,
-        lookup: createCheckedLookup(options, options.lookup ?? lookup),
-      }),
-    ),
-  });
+  const agent = createAgent(
+    { timeout: options.connectTimeoutMs, lookup: createCheckedLookup(options, options.lookup ?? lookup) },
+    // With this number of connections, no attempt waits for a connection. The deadlines limit the whole response, so
+    // undici's own timeouts are disabled.
+    { connections: maxConcurrent, headersTimeout: 0, bodyTimeout: 0 },
+  );
   const deadlines = new DeadlineList<PendingForward>(options.wall, options.responseTimeoutMs, (sending) =>
     sending.abort(new ResponseTimeoutError()),
   );
