@@ -128,7 +128,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     const match = this.isControlled && !served.control ? undefined : this.operations.match(raw, this.parsedTarget);
     this.match = match;
     this.atPath = match ? [match.bound] : this.operations.findAll(path);
-    this.service = this.atPath[0]?.operation.service ?? this.operations.service;
+    this.service = (this.atPath[0] ?? this.operations.all[0])?.operation.service;
     this.dialect = match ? getDialect(match.bound.operation) : dialects[this.service?.dialect ?? "control"];
     this.#number = log.nextNumber();
     this.#at = served.clock.now();

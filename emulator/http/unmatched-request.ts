@@ -76,7 +76,7 @@ async function respondFromFallback(exchange: HttpExchange): Promise<HttpResponse
 function respondOtherMethod({ method, operations, atPath, dialect }: HttpExchange): HttpResponse | undefined {
   const [firstOperation] = atPath;
   if (!firstOperation)
-    return operations.hasCatchAll ? dialect.toMethodNotAllowedResponse(method, operations.methods) : undefined;
+    return operations.catchAll ? dialect.toMethodNotAllowedResponse(method, operations.methods) : undefined;
   const isFastApi = firstOperation.operation.service.dialect === "fastapi";
   return dialect.toMethodNotAllowedResponse(method, isFastApi ? listMethods(firstOperation) : listMethods(...atPath));
 }

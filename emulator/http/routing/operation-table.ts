@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import type { Operation } from "../../../src/api/operation.ts";
-import type { Service } from "../../../src/api/services.ts";
 import type { BoundOperation } from "../bind.ts";
 import type { RequestTarget } from "./path.ts";
 import { type FoundRoute, isCatchAll, Routes } from "./routes.ts";
@@ -17,7 +16,7 @@ export class OperationTable {
   /** Operations in the order of declaration. */
   readonly all: readonly BoundOperation[];
   readonly #routes: Routes;
-  readonly #catchAll: BoundOperation | undefined;
+  readonly catchAll: BoundOperation | undefined;
   /** Methods that every path accepts, or all declared methods if there is no catch-all. */
   readonly methods: readonly string[];
   readonly #lenientSlashes: boolean;
@@ -33,8 +32,8 @@ export class OperationTable {
   ) {
     this.all = all;
     this.#routes = new Routes(all.map(({ operation }) => operation));
-    this.#catchAll = all.find(({ operation }) => isCatchAll(operation));
-    this.methods = listMethods(...(this.#catchAll ? [this.#catchAll] : all));
+    this.catchAll = all.find(({ operation }) => isCatchAll(operation));
+    this.methods = listMethods(...(this.catchAll ? [this.catchAll] : all));
     this.#lenientSlashes = lenientSlashes;
     this.#isControl = isControl;
   }
@@ -49,8 +48,8 @@ export class OperationTable {
     const route = this.#routes.find(method, path);
     const isOtherSlash = endsWithSlash && route && this.all[route.index]!.operation.lastTakesSlashes;
     if (route && !isOtherSlash) return this.#selectMatch(route, headers.accept);
-    if (isPath && this.#catchAll && this.methods.includes(method)) {
-      return { bound: this.#catchAll, params: { full_path: path.slice(1) } };
+    if (isPath && this.catchAll && this.methods.includes(method)) {
+      return { bound: this.catchAll, params: { full_path: path.slice(1) } };
     }
     return this.#lenientSlashes ? this.matchOtherSlash(method, path) : undefined;
   }
@@ -74,15 +73,6 @@ export class OperationTable {
     return bound?.operation.service.slashes === "redirect"
       ? { bound, params: route!.params, documentedPath }
       : undefined;
-  }
-
-  /** Service whose dialect formats the responses to unmatched requests. */
-  get service(): Service | undefined {
-    return this.all[0]?.operation.service;
-  }
-
-  get hasCatchAll(): boolean {
-    return this.#catchAll !== undefined;
   }
 
   /** A stream does not end, so a HEAD request for it has no result. */
