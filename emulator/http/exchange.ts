@@ -104,7 +104,6 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   #hasEnded = false;
   #abort: AbortController | undefined;
   #findings: RequestFinding[] | undefined;
-  #id: string | undefined;
 
   constructor(
     listener: ListenerContext,
@@ -207,8 +206,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   }
 
   get id(): string {
-    this.#id ??= `request:${this.#number}`;
-    return this.#id;
+    return `request:${this.#number}`;
   }
 
   get before(): Cause | undefined {

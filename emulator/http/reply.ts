@@ -47,36 +47,29 @@ export const unchangedHeader = ["x-svc-unchanged", "true"] as const;
  */
 export class Passthrough {
   readonly status: number;
-  readonly #headers: readonly (string | Buffer)[];
+  readonly rawHeaders: readonly string[];
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
   /** Headers of an emulator, which other servers cannot set. */
   readonly emulatorHeaders: readonly string[];
 
   constructor(
     status: number,
-    headers: readonly (string | Buffer)[],
+    rawHeaders: readonly string[],
     body: Uint8Array | AsyncIterable<Uint8Array>,
     emulatorHeaders: readonly string[] = [],
   ) {
     this.status = status;
-    this.#headers = headers;
+    this.rawHeaders = rawHeaders;
     this.body = body;
     this.emulatorHeaders = emulatorHeaders;
   }
 
-  /** Alternating names and values. Decoded when they are read, because a webhook's sender does not read them all. */
-  get rawHeaders(): readonly string[] {
-    return this.#headers.map(decodeHeader);
-  }
-
   /** Returns the first value of a header. `name` is in lower case. */
   findHeader(name: string): string | undefined {
-    const index = this.#headers.findIndex((text, i) => i % 2 === 0 && decodeHeader(text).toLowerCase() === name);
-    return index === -1 ? undefined : decodeHeader(this.#headers[index + 1]!);
+    const index = this.rawHeaders.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === name);
+    return index === -1 ? undefined : this.rawHeaders[index + 1]!;
   }
 }
-
-const decodeHeader = (text: string | Buffer): string => (typeof text === "string" ? text : text.toString("latin1"));
 
 type Headers = Readonly<Record<string, string>>;
 

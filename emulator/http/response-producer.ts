@@ -11,8 +11,6 @@ export type ResponseProducer = (result: unknown) => HttpResponse;
 
 type ResponseWriter = (body: unknown) => Pick<HttpResponse, "headers" | "body">;
 
-const noHeaders: readonly string[] = [];
-
 export function createResponseProducer({ id, responses }: Operation): ResponseProducer {
   const declaredResponses = Object.entries(responses).map(([status, kind]) => [Number(status), kind] as const);
   const writers = new Map(declaredResponses.map(([status, kind]) => [status, createWriter(id, kind)]));
@@ -56,7 +54,7 @@ function createWriter(id: string, response: ResponseBody): ResponseWriter {
     case "json":
       return response.inPieces ? writePieces : createDocumentWriter(id, response.schema);
     case "empty":
-      return () => ({ headers: noHeaders, body: undefined });
+      return () => ({ headers: [], body: undefined });
     case "html": {
       const headers = ["content-type", "text/html; charset=utf-8"];
       return (text) => ({ headers, body: text as string });

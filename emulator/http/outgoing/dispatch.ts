@@ -103,7 +103,8 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
     this.#resume = resume;
     // The callback runs after everything that arrived with the head.
     void Promise.resolve().then(() => {
-      this.#result.resolve({ kind: "answered", response: new Passthrough(status, rawHeaders, this.#createBody()) });
+      const headers = rawHeaders.map((text) => text.toString("latin1"));
+      this.#result.resolve({ kind: "answered", response: new Passthrough(status, headers, this.#createBody()) });
     });
     return true;
   }

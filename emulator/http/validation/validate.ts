@@ -37,8 +37,6 @@ export type RequestValidator = (parts: RequestParts, input: HandlerInput) => rea
 
 type PartCheck = (parts: RequestParts, input: HandlerInput, problems: ValidationProblem[]) => void;
 
-const noProblems: readonly ValidationProblem[] = [];
-
 /** Returns whether a request can be invalid. */
 export const hasInputSchema = ({ request: { params, query, headers, body } }: Operation): boolean =>
   params !== undefined || query !== undefined || headers !== undefined || (body !== undefined && "schema" in body);
@@ -53,7 +51,7 @@ export function createValidator({ request, service }: Operation): RequestValidat
   return (parts, input) => {
     const problems: ValidationProblem[] = [];
     for (const check of checks) check(parts, input, problems);
-    return problems.length === 0 ? noProblems : problems;
+    return problems;
   };
 }
 
