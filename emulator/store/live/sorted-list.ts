@@ -60,14 +60,12 @@ function splitBlock<Item extends OrderedItem>(
 
 /**
  * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over the
- * blocks and another inside a block. Positions of blocks are recounted only after a change. Pages need positions, and
- * no operation may touch every item (ARCHITECTURE.md, Written by hand).
+ * blocks and another inside a block. Pages need positions, for which the lengths of the blocks are added, because no
+ * operation may touch every item (ARCHITECTURE.md, Written by hand).
  */
 export class SortedList<Item extends OrderedItem> {
   readonly #blocks: Block<Item>[] = [];
   #length = 0;
-  /** The position of each block's first item, for the blocks before the first change. */
-  readonly #starts: number[] = [0];
 
   get length(): number {
     return this.#length;
@@ -82,7 +80,6 @@ export class SortedList<Item extends OrderedItem> {
     const index = isLast ? this.#blocks.length - 1 : this.#findBlock(value, ordinal);
     let block = this.#blocks[index];
     let position = isLast ? (block?.items.length ?? 0) : findPosition(block!, value, ordinal);
-    this.#invalidateStarts(index);
     const isFull = block === undefined || block.items.length >= maxBlockItems;
     if (block === undefined || (isFull && position === block.items.length)) {
       // A new block follows the full block, because halves would stay half full.
@@ -114,7 +111,6 @@ export class SortedList<Item extends OrderedItem> {
     const position = findPosition(block, value, ordinal);
     if (block.items[position]?.ordinal !== ordinal || block.values[position] !== value) return false;
     this.#length -= 1;
-    this.#invalidateStarts(index);
     if (block.items.length === 1) this.#blocks.splice(index, 1);
     else removeAt(block, position);
     return true;
@@ -125,7 +121,10 @@ export class SortedList<Item extends OrderedItem> {
     const ordinal = includesEqual ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     const index = this.#findBlock(value, ordinal);
     const block = this.#blocks[index];
-    return block === undefined ? 0 : this.#getStart(index) + findPosition(block, value, ordinal);
+    if (block === undefined) return 0;
+    let rank = findPosition(block, value, ordinal);
+    for (let i = 0; i < index; i += 1) rank += this.#blocks[i]!.items.length;
+    return rank;
   }
 
   /** Returns the items at positions `start` (inclusive) to `end` (exclusive), in order. */
@@ -134,25 +133,16 @@ export class SortedList<Item extends OrderedItem> {
     const from = Math.max(0, start);
     let remaining = Math.min(end, this.#length) - from;
     if (remaining <= 0) return items;
-    let index = from === 0 ? 0 : this.#findBlockAt(from);
-    for (let skipped = from - this.#getStart(index); remaining > 0; skipped = 0, index += 1) {
+    let index = 0;
+    let skipped = from;
+    for (; skipped >= this.#blocks[index]!.items.length; index += 1) skipped -= this.#blocks[index]!.items.length;
+    for (; remaining > 0; skipped = 0, index += 1) {
       const block = this.#blocks[index]!;
       const end = Math.min(block.items.length, skipped + remaining);
       remaining -= end - skipped;
       for (let i = skipped; i < end; i += 1) items.push(block.items[i]!);
     }
     return items;
-  }
-
-  #getStart(blockIndex: number): number {
-    for (let index = this.#starts.length; index <= blockIndex; index += 1) {
-      this.#starts.push(this.#starts[index - 1]! + this.#blocks[index - 1]!.items.length);
-    }
-    return this.#starts[blockIndex]!;
-  }
-
-  #invalidateStarts(blockIndex: number): void {
-    if (this.#starts.length > blockIndex + 1) this.#starts.length = Math.max(1, blockIndex + 1);
   }
 
   /** Finds the last block that starts at or before (value, ordinal), or the first block if all start after it. */
@@ -166,16 +156,5 @@ export class SortedList<Item extends OrderedItem> {
       else high = middle;
     }
     return Math.max(0, low - 1);
-  }
-
-  #findBlockAt(position: number): number {
-    let low = 0;
-    let high = this.#blocks.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#getStart(middle) <= position) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
   }
 }
