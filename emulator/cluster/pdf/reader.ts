@@ -108,24 +108,19 @@ export type PdfCheckResult = { readonly file: Buffer; readonly problem?: undefin
 export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs-busy">): Promise<PdfCheckResult> {
   const file = decodeFileBase64(base64);
   if (!file) return { problem: "Input should be valid base64" };
-  const problem = await findPdfProblem(file, pdfs);
-  if (problem === pdfReaderBusy) return fail("pdfs-busy", { seconds: pdfLimits.timeMs / 1_000 });
-  return problem === undefined ? { file } : { problem: `Input should be a valid PDF: ${problem}` };
-}
-
-/** Returns the reason why the file is not a PDF, or undefined if it is one. */
-export async function findPdfProblem(file: Buffer, pdfs: PdfReader) {
   const reading = await pdfs.read("check", file);
-  return reading === pdfReaderBusy ? reading : reading.problem;
+  if (reading === pdfReaderBusy) return fail("pdfs-busy", { seconds: pdfLimits.timeMs / 1_000 });
+  return reading.problem === undefined ? { file } : { problem: `Input should be a valid PDF: ${reading.problem}` };
 }
 
 /** The client side of the reading process. It prevents this process from exiting only while a request is pending. */
 export class ReadingProcess {
   readonly #child: ChildProcess;
   #onMessage: (message: WorkerMessage | ReadingFailure) => void = () => {};
-  #isFresh = true;
-  #hasEnded = false;
-
+  /** False once the process got a file. */
+  isFresh = true;
+  /** False once the process has ended or is being ended. */
+  isFit = true;
   readonly started: Promise<void>;
 
   constructor() {
@@ -149,17 +144,9 @@ export class ReadingProcess {
     });
   }
 
-  get isFit(): boolean {
-    return !this.#hasEnded;
-  }
-
-  get isFresh(): boolean {
-    return this.#isFresh;
-  }
-
   /** Never rejects. It does not resolve while the file keeps the process busy. */
   async read(task: PdfTask): Promise<PdfReadResult> {
-    this.#isFresh = false;
+    this.isFresh = false;
     const response = this.#nextMessage();
     // The exit of the process reports a failure to send.
     this.#child.send(task, () => {});
@@ -169,7 +156,7 @@ export class ReadingProcess {
   }
 
   end(): void {
-    this.#hasEnded = true;
+    this.isFit = false;
     // A busy process does not react to other signals.
     this.#child.kill("SIGKILL");
   }
@@ -187,7 +174,7 @@ export class ReadingProcess {
   }
 
   #end(failure: ReadingFailure): void {
-    this.#hasEnded = true;
+    this.isFit = false;
     this.#onMessage(failure);
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import { pdfLimits } from "../../../../emulator/cluster/pdf/limits.ts";
-import { checkPdf, findPdfProblem, PdfReader, pdfReaderBusy } from "../../../../emulator/cluster/pdf/reader.ts";
+import { checkPdf, PdfReader, pdfReaderBusy } from "../../../../emulator/cluster/pdf/reader.ts";
 
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
@@ -118,7 +118,7 @@ it("reader without free capacity rejects a file as pdfs-busy", async () => {
   closed.close();
   const isBusy = (error: unknown) => error instanceof DeclaredFailureError && error.code === "pdfs-busy";
   await assert.rejects(async () => checkPdf(await createPdfBase64(), closed, fail), isBusy);
-  assert.equal(await findPdfProblem(await createPdf(), closed), pdfReaderBusy);
+  assert.equal(await closed.read("check", await createPdf()), pdfReaderBusy);
 });
 
 /** Waits until a sleep of this duration begins. */
