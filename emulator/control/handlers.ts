@@ -12,9 +12,9 @@ import { invitationHandlers } from "./invitations.ts";
 import { lifecycleHandlers } from "./lifecycle.ts";
 import { metricsHandlers } from "./metrics/metrics.ts";
 import { ownerHandlers } from "./owners.ts";
-import { chatBIssuerHandlers, providerHandlers } from "./providers.ts";
-import { faultHandlers, requestHandlers } from "./requests.ts";
-import { snapshotHandlers, stateHandlers } from "./state/state.ts";
+import { providerHandlers } from "./providers.ts";
+import { requestHandlers } from "./requests.ts";
+import { stateHandlers } from "./state/state.ts";
 import { workspaceHandlers } from "./state/workspaces.ts";
 import { traceHandlers } from "./traces.ts";
 import { waitHandlers } from "./wait.ts";
@@ -24,7 +24,6 @@ export const controlHandlers = {
   ...lifecycleHandlers,
   ...clockHandlers,
   ...requestHandlers,
-  ...chatBIssuerHandlers,
   ...ownerHandlers,
   ...controlWebhookHandlers,
   ...deliveryHandlers,
@@ -34,11 +33,9 @@ export const controlHandlers = {
   ...invitationHandlers,
   ...activityHandlers,
   ...waitHandlers,
-  ...faultHandlers,
   ...traceHandlers,
   ...stateHandlers,
   ...workspaceHandlers,
-  ...snapshotHandlers,
   ...deviceGrantHandlers,
   ...providerHandlers,
   ...consoleHandlers,

@@ -82,6 +82,36 @@ export const providerHandlers = {
       });
     });
   },
+
+  "chat-b-issuer.mint": async ({ body }, context) => {
+    const { chat_b: app } = await context.store.read(readConnectedApps);
+    if (app.openid_metadata_url !== null) context.fail("foreign-issuer", { url: app.openid_metadata_url });
+    const { kid, jwk } = await getIssuerKey(context);
+    const now = Math.floor(context.wall.now() / 1_000);
+    const token = await new SignJWT({
+      iss: body.issuer ?? app.issuer,
+      aud: body.app_id ?? app.app_id,
+      ...(body.service_url === undefined ? {} : { serviceurl: body.service_url }),
+      iat: now,
+      nbf: now + body.not_before,
+      exp: now + body.expires_in,
+      ...body.claims,
+    })
+      .setProtectedHeader({ alg: "RS256", typ: "JWT", kid })
+      .sign(await importJWK({ ...jwk, kty: "RSA" }, "RS256"));
+    return { token, token_type: "Bearer" as const, expires_in: body.expires_in, kid };
+  },
+
+  "chat-b-issuer.metadata": async (_, { store, settings }) => ({
+    issuer: (await store.read(readConnectedApps)).chat_b.issuer,
+    jwks_uri: `${settings.publicUrl}/_emulator/chat-b/keys`,
+    id_token_signing_alg_values_supported: ["RS256"],
+  }),
+
+  "chat-b-issuer.keys": async (_, context) => {
+    await getIssuerKey(context);
+    return { keys: (await context.store.read(listPublicChatBKeys)).map((key) => ({ ...key })) };
+  },
 } satisfies ControlHandlers;
 
 const invalidTeamMessage = "The team ID must not be empty or contain spaces.";
@@ -126,38 +156,6 @@ const toProviderRecord = ({ state: _, begun_at, ended_at, ...row }: AppInstallat
   begun_at: toIsoMillis(begun_at),
   ended_at: ended_at === null ? null : toIsoMillis(ended_at),
 });
-
-export const chatBIssuerHandlers = {
-  "chat-b-issuer.mint": async ({ body }, context) => {
-    const { chat_b: app } = await context.store.read(readConnectedApps);
-    if (app.openid_metadata_url !== null) context.fail("foreign-issuer", { url: app.openid_metadata_url });
-    const { kid, jwk } = await getIssuerKey(context);
-    const now = Math.floor(context.wall.now() / 1_000);
-    const token = await new SignJWT({
-      iss: body.issuer ?? app.issuer,
-      aud: body.app_id ?? app.app_id,
-      ...(body.service_url === undefined ? {} : { serviceurl: body.service_url }),
-      iat: now,
-      nbf: now + body.not_before,
-      exp: now + body.expires_in,
-      ...body.claims,
-    })
-      .setProtectedHeader({ alg: "RS256", typ: "JWT", kid })
-      .sign(await importJWK({ ...jwk, kty: "RSA" }, "RS256"));
-    return { token, token_type: "Bearer" as const, expires_in: body.expires_in, kid };
-  },
-
-  "chat-b-issuer.metadata": async (_, { store, settings }) => ({
-    issuer: (await store.read(readConnectedApps)).chat_b.issuer,
-    jwks_uri: `${settings.publicUrl}/_emulator/chat-b/keys`,
-    id_token_signing_alg_values_supported: ["RS256"],
-  }),
-
-  "chat-b-issuer.keys": async (_, context) => {
-    await getIssuerKey(context);
-    return { keys: (await context.store.read(listPublicChatBKeys)).map((key) => ({ ...key })) };
-  },
-} satisfies ControlHandlers;
 
 /** The key is created on first use, because creating it takes longer than starting an emulator. */
 async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {

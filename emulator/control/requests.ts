@@ -61,6 +61,23 @@ export const requestHandlers = {
     const matches = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
     return { items: matches.slice(-limit).map(toInboxRecord), total: matches.length };
   },
+
+  "faults.add": ({ body }, { faults, request, fail }) => {
+    const { operation } = body;
+    if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
+      fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
+    }
+    // The result is checked immediately, because the fault would delay the request itself.
+    const row = request.cause.createRow?.(undefined);
+    return toFaultRecord(faults.add(body, row && { id: row.id, createRow: () => row }));
+  },
+
+  "faults.list": (_, { faults }) => faults.list().map(toFaultRecord),
+
+  "faults.remove": ({ params: { id } }, { faults, fail }) => {
+    if (!faults.remove(id)) fail("no-such-fault", { id });
+    return undefined;
+  },
 } satisfies ControlHandlers;
 
 function parseLoggedBody(body: Buffer): unknown {
@@ -165,24 +182,5 @@ const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: Inb
   body: body.toString("base64"),
   status,
 });
-
-export const faultHandlers = {
-  "faults.add": ({ body }, { faults, request, fail }) => {
-    const { operation } = body;
-    if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
-      fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
-    }
-    // The result is checked immediately, because the fault would delay the request itself.
-    const row = request.cause.createRow?.(undefined);
-    return toFaultRecord(faults.add(body, row && { id: row.id, createRow: () => row }));
-  },
-
-  "faults.list": (_, { faults }) => faults.list().map(toFaultRecord),
-
-  "faults.remove": ({ params: { id } }, { faults, fail }) => {
-    if (!faults.remove(id)) fail("no-such-fault", { id });
-    return undefined;
-  },
-} satisfies ControlHandlers;
 
 export const toFaultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });

@@ -7,19 +7,15 @@ import { mailerHandlers } from "./apps/mailer.ts";
 import type { RouterHandlers } from "./context.ts";
 import { deviceGrantHandlers } from "./device/device-grant.ts";
 import { deviceGrants } from "./device/rows.ts";
-import { mappingTableHandlers, signatoryHandlers } from "./mapping/mapping-tables.ts";
+import { mappingTableHandlers } from "./mapping/mapping-tables.ts";
 import { oidcHandlers } from "./oidc.ts";
 import { proxiedHandlers } from "./proxied/proxied-routes.ts";
 import { trialSignups } from "./trial/signups.ts";
 import { trialHandlers } from "./trial/trial.ts";
 
-const healthHandlers = {
+export const routerHandlers = {
   // `database` is false with status 200 if the store cannot write (DECISIONS.md, R20).
   "health.show": (_, { store }) => ({ database: store.writable }),
-} satisfies RouterHandlers;
-
-export const routerHandlers = {
-  ...healthHandlers,
   ...chatAHandlers,
   ...chatBHandlers,
   ...crmHandlers,
@@ -29,7 +25,6 @@ export const routerHandlers = {
   ...trialHandlers,
   ...deviceGrantHandlers,
   ...oidcHandlers,
-  ...signatoryHandlers,
   ...proxiedHandlers,
 } satisfies Required<RouterHandlers>;
 

@@ -26,7 +26,7 @@ import {
 import { countEntries, type SnapshotInfo } from "../../travel/snapshots.ts";
 import type { ControlHandlers } from "../context.ts";
 
-export const snapshotHandlers = {
+export const stateHandlers = {
   "snapshots.save": async ({ params: { name }, query: { replace } }, { snapshots, fail }) => {
     try {
       return toSnapshotRecord(await snapshots.save(name, { replace }));
@@ -94,6 +94,47 @@ export const snapshotHandlers = {
     await snapshots.remove(name).catch(rejectSnapshotError(fail));
     return undefined;
   },
+
+  "state.export": (_, { store }) => new JsonPieces(store.export()),
+
+  "state.import": async ({ body }, { store, blobs, clusters, clock, snapshots, fail }) => {
+    const ownIds = clusters.map((cluster) => cluster.id);
+    const importedIds = findClusterIds(body);
+    if (importedIds && importedIds.join() !== ownIds.join())
+      fail("foreign-clusters", { own: ownIds.join(", "), imported: importedIds.join(", ") });
+    const missingCollection = permanentCollections.find((name) => getRows(body, name).length === 0);
+    if (Number(body.svc_state) <= formatVersion && missingCollection)
+      fail("invalid-state", { reason: `it has no ${missingCollection}` });
+    await blobs.extendUnreferencedRetention();
+    let importedStore: Store;
+    try {
+      importedStore = store.parseDocument(body);
+    } catch (error) {
+      if (error instanceof StateFormatError) fail("invalid-state", { reason: error.message });
+      throw error;
+    }
+    const { backupSnapshot } = await snapshots.replace(importedStore);
+    return { now: toIsoMillis(clock.now()), backup_snapshot: backupSnapshot ?? null };
+  },
+
+  "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
+    const idPosition = ids.getPosition();
+    const emptyStore = store.createEmptyStore();
+    await emptyStore.transaction("state.reset", await instance.loadInitialState());
+    const onRestored = () => {
+      faults.clear();
+      requestLog.rewindTo(0);
+    };
+    await replaceState({ store, clusters, runner, tokens }, emptyStore, {
+      onRestored,
+      position: { ids: ids.getPosition() },
+    }).catch((cause) => {
+      ids.moveTo(idPosition);
+      throw cause;
+    });
+    for (const inbox of inboxes.values()) inbox.clear();
+    return undefined;
+  },
 } satisfies ControlHandlers;
 
 type RewindRequest = InputOf<typeof rewindOperation>["body"];
@@ -152,49 +193,6 @@ async function countRows(store: Store, collections: readonly Collection[]) {
     );
   return { rows: selectSizes("rows"), mappings: selectSizes("mapping") };
 }
-
-export const stateHandlers = {
-  "state.export": (_, { store }) => new JsonPieces(store.export()),
-
-  "state.import": async ({ body }, { store, blobs, clusters, clock, snapshots, fail }) => {
-    const ownIds = clusters.map((cluster) => cluster.id);
-    const importedIds = findClusterIds(body);
-    if (importedIds && importedIds.join() !== ownIds.join())
-      fail("foreign-clusters", { own: ownIds.join(", "), imported: importedIds.join(", ") });
-    const missingCollection = permanentCollections.find((name) => getRows(body, name).length === 0);
-    if (Number(body.svc_state) <= formatVersion && missingCollection)
-      fail("invalid-state", { reason: `it has no ${missingCollection}` });
-    await blobs.extendUnreferencedRetention();
-    let importedStore: Store;
-    try {
-      importedStore = store.parseDocument(body);
-    } catch (error) {
-      if (error instanceof StateFormatError) fail("invalid-state", { reason: error.message });
-      throw error;
-    }
-    const { backupSnapshot } = await snapshots.replace(importedStore);
-    return { now: toIsoMillis(clock.now()), backup_snapshot: backupSnapshot ?? null };
-  },
-
-  "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
-    const idPosition = ids.getPosition();
-    const emptyStore = store.createEmptyStore();
-    await emptyStore.transaction("state.reset", await instance.loadInitialState());
-    const onRestored = () => {
-      faults.clear();
-      requestLog.rewindTo(0);
-    };
-    await replaceState({ store, clusters, runner, tokens }, emptyStore, {
-      onRestored,
-      position: { ids: ids.getPosition() },
-    }).catch((cause) => {
-      ids.moveTo(idPosition);
-      throw cause;
-    });
-    for (const inbox of inboxes.values()) inbox.clear();
-    return undefined;
-  },
-} satisfies ControlHandlers;
 
 /** Every seed has these rows, and nothing removes them. A state without them could not serve any listener. */
 const permanentCollections = [clusterRows.name, appRows.name, clockState.name];

@@ -89,9 +89,7 @@ export const mappingTableHandlers = {
     });
     return true;
   },
-} satisfies RouterHandlers;
 
-export const signatoryHandlers = {
   "signatories.add": async ({ body }, { clusters, store, fail }) => {
     const inputs = [body].flat();
     for (const { cluster } of inputs) {
