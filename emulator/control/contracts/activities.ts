@@ -127,13 +127,10 @@ async function getContract(
   fail: Fail<"no-such-contract">,
 ): Promise<Contract | undefined> {
   if (id !== undefined) return requireContractById(view, String(id), fail);
-  const [newestOfAll] = await view.list(contracts, { reverse: true, limit: 1 });
-  if (newestOfAll?.deleted_at === null && workspace === undefined) return newestOfAll;
+  const ids = workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace];
   // The index of a workspace ends with its newest contract and excludes deleted contracts.
   const workspaceContracts = await Promise.all(
-    (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((id) =>
-      view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true, limit: 1 }),
-    ),
+    ids.map((id) => view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true, limit: 1 })),
   );
   const [newest] = workspaceContracts.flat().sort((a, b) => b.id - a.id);
   return newest;
