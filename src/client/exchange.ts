@@ -49,7 +49,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   isSent = false;
   readonly #options: ExchangeOptions;
   readonly #over = new AbortController();
-  readonly #onSignal = () => this.#fail(this.#options.signal?.reason as Error);
   #abort: ((cause?: Error) => void) | undefined;
   #resume = () => {};
   #unlisten = () => {};
@@ -66,7 +65,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor(options: ExchangeOptions) {
     this.#options = options;
     this.response = this.#response.promise;
-    if (options.signal) this.#unlisten = onAbort(options.signal, this.#onSignal);
+    const { signal } = options;
+    if (signal) this.#unlisten = onAbort(signal, () => this.#fail(signal.reason as Error));
   }
 
   onConnect(abort: (cause?: Error) => void): void {

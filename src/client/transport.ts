@@ -30,14 +30,6 @@ export interface TransportOptions {
   readonly wall?: WallClock | undefined;
 }
 
-/** Dispatcher of a request, with the headers that it adds. */
-interface Route {
-  readonly dispatcher: Dispatcher;
-  readonly origin: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 const maxConnectMs = 10_000;
 
 /** Without it, undici creates an error per connection. Node formats the stack of each, also if no request is open. */
@@ -56,7 +48,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
   const streamAgent = new Agent({ connect });
   const tunnels = new Map<string, Dispatcher>();
 
-  function resolveRoute(url: URL, proxy: ForwardProxy | undefined, isStream: boolean): Route {
+  /** Returns the dispatcher of a request, with the headers that it adds. */
+  function resolveRoute(url: URL, proxy: ForwardProxy | undefined, isStream: boolean) {
     const directAgent = isStream ? streamAgent : wholeAgent;
     const { origin, host, pathname, search } = url;
     const path = pathname + search;
