@@ -1,3 +1,4 @@
+import { createDeferred } from "../base/concurrency.ts";
 import { waitForNextTurn } from "../base/timing.ts";
 import type { DiskFile } from "./disk.ts";
 import { formatLogLine, type LogPosition } from "./log-line.ts";
@@ -205,11 +206,8 @@ export class AppendLog<Failure extends Error> {
 }
 
 function createBatch(group: number, end: LogPosition): Batch {
-  let settle: Batch["settle"] = () => {};
-  const durable = new Promise<void>((resolve, reject) => {
-    settle = (failure) => (failure ? reject(failure) : resolve());
-  });
+  const { promise: durable, resolve, reject } = createDeferred();
   // The caller of append awaits the promise. Without a caller, `failure` still reports a failure.
   durable.catch(() => {});
-  return { lines: [], group, end, durable, settle };
+  return { lines: [], group, end, durable, settle: (failure) => (failure ? reject(failure) : resolve()) };
 }
