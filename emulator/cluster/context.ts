@@ -46,7 +46,6 @@ export interface AuthenticatedMember {
 /** Resources of a handler whose operation declares these failures. */
 export type ClusterCall<Code extends FailureCode = never> = ClusterContext & HandlerCall<Code, AuthenticatedMember>;
 
-/** Context of a change by the caller. */
 export type CallerContext = Pick<ClusterCall, "clock" | "caller">;
 
 /** Handlers for the operations of the contract API. The type of the combined table ensures that none is missing. */

@@ -94,7 +94,6 @@ export class ControlTokens {
     });
   }
 
-  /** Revokes a token and returns whether it existed. */
   revoke(name: string): Promise<boolean> {
     return this.#changeMutex.runExclusive(async () => {
       const row = await this.#store.transaction("tokens.revoke", async (tx) => {

@@ -196,7 +196,6 @@ export function isServerMetadata(path: string, issuer: string): boolean {
   return path === wellKnown || path === wellKnown + trimTrailing(new URL(issuer).pathname, "/");
 }
 
-/** Returns the OAuth server metadata of an OpenID configuration. */
 export const createAuthorizationServerMetadata = (configuration: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(configuration).filter(([name]) => oauthFields.has(name)));
 

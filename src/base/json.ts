@@ -144,7 +144,6 @@ export function toComputable(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toComputable(inner)]));
 }
 
-/** Sorts the keys of all objects in a JSON document. */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;

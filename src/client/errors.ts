@@ -33,7 +33,6 @@ export const replaceMissing =
     throw error;
   };
 
-/** Reports whether the service rejected the credentials of a request. */
 export const isUnauthorized = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.status === 401;
 

@@ -41,7 +41,6 @@ export interface SignatureFormat {
   readonly getSignedText?: (headers: ReceivedHeaders) => string;
 }
 
-/** Way to sign webhooks. */
 export interface WebhookScheme<Name extends string = string> {
   readonly name: Name;
   /** Origin of the scheme in descriptions: "the service". */

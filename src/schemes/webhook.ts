@@ -14,7 +14,6 @@ export const contentHashHeader = "X-SVC-WEBHOOK-CONTENT-HASH";
 export const contentHash = (hmacKeyBase64: string, body: Bytes): string =>
   computeHmac("sha512", decodeHmacKey(hmacKeyBase64), body).toString("hex");
 
-/** Computes the signature of a body that is a stream. */
 export const contentHashOfStream = async (
   hmacKeyBase64: string,
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

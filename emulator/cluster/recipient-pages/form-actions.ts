@@ -20,7 +20,6 @@ import {
   renderTime,
 } from "./page-model.ts";
 
-/** Error message for the person who submitted a form. */
 export interface RecipientFormProblem {
   readonly status: number;
   readonly message: string;
@@ -40,7 +39,6 @@ interface ActionContext {
 interface FormAction {
   /** The pending action that it requires. Without `work`, it is available to any person with a pending action. */
   readonly work?: PendingAction["work"];
-  /** Label of its text field. */
   readonly label?: string;
   /** Message for an empty text, if the text is required. */
   readonly missingText?: string;

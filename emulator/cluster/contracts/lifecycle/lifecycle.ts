@@ -117,7 +117,6 @@ function completeNextReview({ reviews }: Contract, at: number): Contract["review
   return reviews.map((review) => (review === nextReview ? { ...review, completed_at: at } : review));
 }
 
-/** Restarts the round of signatures. */
 function markInvited(signatories: readonly ContractSignatory[], at: number): ContractSignatory[] {
   const clearedSignatories = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(clearedSignatories, at);
