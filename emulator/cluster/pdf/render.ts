@@ -28,13 +28,13 @@ const maxTitleLength = 1_000;
  */
 export async function renderPdf(sheet: PdfSheet) {
   const document = await PDFDocument.create();
-  const fonts = await loadPdfFonts();
+  const [regularFont, boldFont] = await loadPdfFonts();
   // The fonts are loaded already, so the name selects one of them.
-  document.registerFontkit({ create: (_, name) => (name === "bold" ? fonts.bold : fonts.regular) });
+  document.registerFontkit({ create: (_, name) => (name === "bold" ? boldFont : regularFont) });
   const regular = await document.embedFont(emptyFile, { subset: true, postscriptName: "regular" });
   const bold = await document.embedFont(emptyFile, { subset: true, postscriptName: "bold" });
   const missingCharacters = new Set<string>();
-  const toPrintable = (text: string) => replaceMissing(text, fonts.regular, missingCharacters);
+  const toPrintable = (text: string) => replaceMissing(text, regularFont, missingCharacters);
   const title = sheet.title.slice(0, maxTitleLength);
   document.setTitle(toPrintable(title));
   document.setCreationDate(new Date(sheet.at));
@@ -102,13 +102,10 @@ function* wrapText(text: string, font: PDFFont, size: number): Generator<string,
 /** The fonts of documents: DejaVu Sans, whose license allows embedding. */
 export const fontFiles = { regular: "DejaVuSans.ttf", bold: "DejaVuSans-Bold.ttf" } as const;
 
-let loadedFonts: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFont }> | undefined;
+let loadedFonts: Promise<[regular: TrueTypeFont, bold: TrueTypeFont]> | undefined;
 
-export function loadPdfFonts() {
-  loadedFonts ??= Promise.all([loadFont(fontFiles.regular), loadFont(fontFiles.bold)]).then(([regular, bold]) => ({
-    regular,
-    bold,
-  }));
+function loadPdfFonts() {
+  loadedFonts ??= Promise.all([loadFont(fontFiles.regular), loadFont(fontFiles.bold)]);
   return loadedFonts;
 }
 

@@ -42,19 +42,16 @@ export class TrueTypeFont {
     }
     const [head, hhea] = [this.getTable("head"), this.getTable("hhea")];
     this.unitsPerEm = head.readUInt16BE(18);
-    const [minX, minY, maxX, maxY] = [36, 38, 40, 42].map((at) => head.readInt16BE(at)) as [
-      number,
-      number,
-      number,
-      number,
-    ];
+    const [minX, minY] = [head.readInt16BE(36), head.readInt16BE(38)];
+    const [maxX, maxY] = [head.readInt16BE(40), head.readInt16BE(42)];
     this.bbox = { minX, minY, maxX, maxY, width: maxX - minX, height: maxY - minY };
     this.ascent = hhea.readInt16BE(4);
     this.descent = hhea.readInt16BE(6);
     this.capHeight = this.ascent;
     for (const [codePoint, id] of listGlyphIds(this.getTable("cmap"))) {
-      if (isCovered(codePoint))
-        this.#glyphs.set(codePoint, { id, codePoints: [codePoint], advanceWidth: this.#getWidth(id) });
+      if (!isCovered(codePoint)) continue;
+      const advanceWidth = this.getMetrics(id).readUInt16BE(0);
+      this.#glyphs.set(codePoint, { id, codePoints: [codePoint], advanceWidth });
     }
   }
 
@@ -98,10 +95,6 @@ export class TrueTypeFont {
     const bearing = 4 * count + 2 * (id - count);
     return Buffer.concat([hmtx.subarray(4 * count - 4, 4 * count - 2), hmtx.subarray(bearing, bearing + 2)]);
   }
-
-  #getWidth(id: number): number {
-    return this.getMetrics(id).readUInt16BE(0);
-  }
 }
 
 /** Reads the first Unicode table in segments (format 4), which all current fonts have. */
@@ -112,12 +105,9 @@ function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]>
   const size = table.readUInt16BE(6);
   const [ends, starts, deltas, offsets] = [14, 16 + size, 16 + 2 * size, 16 + 3 * size];
   for (let at = 0; at < size; at += 2) {
-    const [start, delta, offset] = [starts, deltas, offsets].map((from) => table.readUInt16BE(from + at)) as [
-      number,
-      number,
-      number,
-    ];
-    for (let code = start; code <= table.readUInt16BE(ends + at) && code !== 0xffff; code += 1) {
+    const read = (from: number) => table.readUInt16BE(from + at);
+    const [end, start, delta, offset] = [read(ends), read(starts), read(deltas), read(offsets)];
+    for (let code = start; code <= end && code !== 0xffff; code += 1) {
       const glyph = offset === 0 ? code : table.readUInt16BE(offsets + at + offset + 2 * (code - start));
       const id = glyph === 0 ? 0 : (glyph + delta) & 0xffff;
       if (id !== 0) yield [code, id];
@@ -156,11 +146,8 @@ export class FontSubset {
       end += outline.length;
       loca.writeUInt32BE(end, 4 * (at + 1));
     }
-    const [head, hhea, maxp] = ["head", "hhea", "maxp"].map((tag) => Buffer.from(this.#font.getTable(tag))) as [
-      Buffer,
-      Buffer,
-      Buffer,
-    ];
+    const copy = (tag: string) => Buffer.from(this.#font.getTable(tag));
+    const [head, hhea, maxp] = [copy("head"), copy("hhea"), copy("maxp")];
     head.writeUInt32BE(0, 8);
     head.writeInt16BE(1, 50);
     hhea.writeUInt16BE(count, 34);
