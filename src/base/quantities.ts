@@ -1,5 +1,3 @@
-import { lookupTable } from "./object.ts";
-
 const iso =
   /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?=\d)(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
 const shortPattern = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
@@ -61,28 +59,13 @@ export function describeDuration(ms: number): string {
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
-const factors = lookupTable<number>({
-  "": 1,
-  b: 1,
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  tb: 1e12,
-  k: 2 ** 10,
-  m: 2 ** 20,
-  g: 2 ** 30,
-  t: 2 ** 40,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-  tib: 2 ** 40,
-});
-
 /** Parses `500MB`, `2GiB` or `1024`. Returns a positive integer of bytes, or undefined for any other text. */
 export function parseSize(text: string): number | undefined {
-  const [, number, unit = ""] = /^(\d{1,15}(?:\.\d{1,9})?) ?([a-z]{0,3})$/i.exec(text.trim()) ?? [];
-  const factor = Object.hasOwn(factors, unit.toLowerCase()) ? factors[unit.toLowerCase()] : undefined;
-  if (number === undefined || factor === undefined) return undefined;
+  const [, number, prefix = "", suffix] =
+    /^(\d{1,15}(?:\.\d{1,9})?) ?(?:([kmgt])(i?b)?|b)?$/.exec(text.trim().toLowerCase()) ?? [];
+  if (number === undefined) return undefined;
+  // `kB` counts in thousands, `K` and `KiB` in powers of two.
+  const factor = (suffix === "b" ? 1_000 : 1_024) ** ["", "k", "m", "g", "t"].indexOf(prefix);
   const bytes = Math.round(Number(number) * factor);
   return bytes >= 1 && Number.isSafeInteger(bytes) ? bytes : undefined;
 }
