@@ -76,12 +76,6 @@ export const createTokenMask =
     // A short token that a user chose can be part of any word, so it is not masked.
     return token.length < 16 ? masked : masked.replaceAll(token, mask);
   };
-async function isStillAuthenticated(
-  { token, session }: ControlCaller,
-  { tokens, sessions }: Pick<KnownCaller, "tokens" | "sessions">,
-): Promise<boolean> {
-  return (session === undefined || sessions.getExpiryMs(session) !== undefined) && isValid(token, tokens);
-}
 
 /** A session ends with its token, even if another token gets the same name. */
 const isValid = async ({ name, hash }: ControlTokenInfo, tokens: ControlTokens): Promise<boolean> =>
@@ -98,9 +92,12 @@ type WatchedAccess = Pick<ControlContext, "store" | "tokens" | "sessions" | "wal
  */
 export function watchAccess({ caller, request, store, tokens, sessions, wall }: WatchedAccess) {
   const [accessEnd, release] = [new AbortController(), new AbortController()];
+  const isAuthorized = async () =>
+    (caller.session === undefined || sessions.getExpiryMs(caller.session) !== undefined) &&
+    isValid(caller.token, tokens);
   const checkAccess = () =>
-    void isStillAuthenticated(caller, { tokens, sessions })
-      .then((isAuthorized) => isAuthorized || accessEnd.abort())
+    void isAuthorized()
+      .then((isStillAuthorized) => isStillAuthorized || accessEnd.abort())
       .catch(() => accessEnd.abort());
   const unwatchers = [store.watch([controlTokens], checkAccess), sessions.watch(checkAccess)];
   const stopWatching = () => {
