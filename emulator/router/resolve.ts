@@ -45,22 +45,11 @@ async function findClusters(
   clusters: readonly Cluster[],
   { table, key }: OwnerIdentifier,
 ): Promise<Cluster[]> {
-  if (table === "prefix") return [findClusterByPrefix(clusters, key)].filter((cluster) => cluster !== undefined);
-  const ids = await findClusterIds(view, table, key);
-  return clusters.filter(({ id }) => ids.includes(id));
-}
-
-async function findClusterIds(
-  view: View,
-  table: Exclude<OwnerIdentifier["table"], "prefix">,
-  key: string,
-): Promise<string[]> {
-  if (table === "cluster") return [key];
-  if (table === "signatories") {
-    return (await view.list(signatories, { by: "hash", equals: key })).map(({ cluster }) => cluster);
-  }
-  const id = await view.lookup(mappingTables[table], key);
-  return id === undefined ? [] : [id];
+  const select = (...ids: readonly (string | undefined)[]) => clusters.filter(({ id }) => ids.includes(id));
+  if (table === "cluster") return select(key);
+  if (table === "prefix") return select(findClusterByPrefix(clusters, key)?.id);
+  if (table !== "signatories") return select(await view.lookup(mappingTables[table], key));
+  return select(...(await view.list(signatories, { by: "hash", equals: key })).map(({ cluster }) => cluster));
 }
 
 type RequestContents = Pick<ReceivedRequest, "headers" | "body"> & {
