@@ -1,5 +1,4 @@
 import type * as z from "zod";
-import type { FailureCode } from "../../../src/api/failures.ts";
 import { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { authenticateClient, oauthClients } from "../../domain/client-credentials.ts";
@@ -111,7 +110,7 @@ const decisionErrorCodes = {
 } as const;
 
 type Tokens = z.infer<typeof TokenResponse>;
-type PollError = Extract<PollResult, { kind: "refused" }>["code"];
+type PollError = "authorization-pending" | "slow-down" | "access-denied" | "expired-token" | "invalid-grant";
 type TokenOutcome = { readonly tokens: Tokens } | { readonly rejection: PollError | "token-cluster-down" };
 
 /** Reports a missing client secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
@@ -208,23 +207,11 @@ function readTokens(body: Readonly<Record<string, unknown>>) {
 /** Seconds that an early poll adds to the interval (RFC 8628, 3.5). */
 const slowDownSeconds = 5;
 
-interface PollTime {
-  /** Virtual milliseconds. */
-  readonly at: number;
-  /** Wall-clock milliseconds. */
-  readonly wall_at: number;
-}
+type PollTime = NonNullable<DeviceGrant["last_poll"]>;
 
 /** Result of a poll: an error, or a request to the cluster. `grant` is the row to store. */
 type PollResult =
-  | {
-      readonly kind: "refused";
-      readonly code: Extract<
-        FailureCode,
-        "authorization-pending" | "slow-down" | "access-denied" | "expired-token" | "invalid-grant"
-      >;
-      readonly grant?: DeviceGrant;
-    }
+  | { readonly kind: "refused"; readonly code: PollError; readonly grant?: DeviceGrant }
   | { readonly kind: "authorized"; readonly grant: DeviceGrant };
 
 /** Checks a poll in the order of DECISIONS.md, P2. A poll during a request to the cluster must wait. */
@@ -232,7 +219,7 @@ export function checkPoll(grant: DeviceGrant | undefined, clientId: string, time
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
   if (grant.expires_at <= time.at) return { kind: "refused", code: "expired-token" };
 
-  const polledGrant = { ...grant, last_poll: { at: time.at, wall_at: time.wall_at } };
+  const polledGrant = { ...grant, last_poll: time };
   if (isEarly(grant, time)) {
     return {
       kind: "refused",
