@@ -8,7 +8,7 @@ import { inTransaction, inView } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
-import { paginateList, paginateSlice } from "../response.ts";
+import { paginateList } from "../response.ts";
 import { getWorkspaceFile, type StoredObject, storedObjects } from "../storage/storage.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import {
@@ -153,17 +153,8 @@ async function listIntakePage(
 ): Promise<ResultOf<typeof listIntakes>> {
   const order = parseOrder(query.sort, fail);
   const newestFirst = { by: "workspace", equals: workspace.id, reverse: true } as const;
-  const isFiltered = Object.keys(query).some((name) => name.startsWith("filter__") || name === "query");
-  const page =
-    order || isFiltered
-      ? paginateList(
-          sortRows(
-            (await view.list(intakes, newestFirst)).filter((row) => matches(row, query)),
-            order,
-          ),
-          query,
-        )
-      : await paginateSlice(view, intakes, newestFirst, query);
+  const rows = (await view.list(intakes, newestFirst)).filter((row) => matches(row, query));
+  const page = paginateList(order ? rows.sort(order) : rows, query);
   const pages = Math.max(1, Math.ceil(page.total_results / page.limit));
   return {
     intakes: await Promise.all(page.results.map((row) => toIntakeRecord(view, row))),
@@ -176,13 +167,11 @@ async function listIntakePage(
   };
 }
 
-const sortRows = (rows: Intake[], order: IntakeOrder | undefined): Intake[] => (order ? rows.sort(order) : rows);
-
 function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): IntakeOrder | undefined {
   if (sort === undefined) return undefined;
   // A plus in a query string means a space, so an unescaped leading + arrives as a space.
   const name = sort.replace(/^[-+ ]/, "");
-  const order = (Object.hasOwn(intakeOrders, name) ? intakeOrders[name] : undefined) ?? fail("invalid-sort");
+  const order = intakeOrders[name] ?? fail("invalid-sort");
   return sort.startsWith("-") ? (a, b) => order(b, a) : order;
 }
 
