@@ -47,11 +47,8 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
       finding("unknown-contract", problem);
       return false;
     }
-    const performer = { name: comment.author };
-    await addComment(tx, context, contract, comment.text.slice(0, maxCommentLength), {
-      by: performer,
-      id: workspace.acting_user_id,
-    });
+    const author = { by: { name: comment.author }, id: workspace.acting_user_id };
+    await addComment(tx, context, contract, comment.text.slice(0, maxCommentLength), author);
     return true;
   });
   if (!isAdded) return createJsonPassthrough(200, {});

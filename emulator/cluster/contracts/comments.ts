@@ -28,10 +28,8 @@ export const commentHandlers = {
 
   "comments.create": inTransaction(async (tx, { params, body }, context) => {
     const contract = await requireContractByNumber(tx, context.caller, params.contract_id, context.fail);
-    const performer = toPerformer(context.caller);
-    return toCommentRecord(
-      await addComment(tx, context, contract, body.comment, { by: performer, id: context.caller.user.id }),
-    );
+    const author = { by: toPerformer(context.caller), id: context.caller.user.id };
+    return toCommentRecord(await addComment(tx, context, contract, body.comment, author));
   }),
 } satisfies ClusterHandlers;
 
