@@ -78,10 +78,7 @@ export function describeCharacter(character: string): string {
 }
 
 /** Normalizes an address, so that all its spellings compare equal (DECISIONS.md, R11). */
-export const toAddressKey = (address: string): string => normalizeText(address.trim()).toLowerCase();
-
-/** Normalizing is slower than checking, and most addresses are already normalized. */
-const normalizeText = (text: string): string => (/[^ -~]/.test(text) ? text.normalize("NFC") : text);
+export const toAddressKey = (address: string): string => address.trim().normalize("NFC").toLowerCase();
 
 /**
  * Computes the key of an address in the routing data: lower-case hex SHA-256 of its normalized form (DECISIONS.md,
