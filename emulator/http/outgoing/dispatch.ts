@@ -5,7 +5,7 @@ import { createContinueSkippingConnector, hasNoBody } from "../../../src/base/re
 import { Passthrough } from "../reply.ts";
 
 /** Maximum size of a response head, which is four times Node's default because other clients are less strict. */
-const maxHeadBytes = 65_536;
+export const maxHeadBytes = 65_536;
 
 /** Creates a client of servers that are not the emulator's own. */
 export const createAgent = (connect: buildConnector.BuildOptions, options: Agent.Options): Agent =>

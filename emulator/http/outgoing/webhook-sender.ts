@@ -8,7 +8,7 @@ import { lookupTable } from "../../../src/base/object.ts";
 import { DeadlineList } from "../../../src/base/timing.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
 import type { Passthrough } from "../reply.ts";
-import { createAgent, type ForwardResult, type PendingForward, startForward } from "./dispatch.ts";
+import { createAgent, type ForwardResult, maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
 import {
   type ForbiddenReason,
   findForbiddenAddressReason,
