@@ -371,10 +371,7 @@ describe("webhook attempt diagnosis", () => {
   it("suggests only what the response calls for", () => {
     const suggest = (status: number) => diagnoseFailedAttempt(attempt({ status })).steps[0]?.words;
     assert.equal(suggest(429), "Raise the rate limit of the receiver.");
-    assert.equal(
-      suggest(302),
-      "Respond without a redirect, or send to its target: change --forward-to, or create another webhook.",
-    );
+    assert.equal(suggest(302), "Respond without a redirect, or send to its target (--forward-to, or another webhook).");
   });
 
   it("suggests a signature check for a 401 unless a fault caused the response", () => {

@@ -89,9 +89,7 @@ function explainStatus(
     const target = location === undefined ? "" : `, a redirect to ${location}`;
     return {
       meaning: `Last attempt: the receiver responded ${status}${target}. Redirects are not followed.`,
-      steps: [
-        fix("Respond without a redirect, or send to its target: change --forward-to, or create another webhook."),
-      ],
+      steps: [fix("Respond without a redirect, or send to its target (--forward-to, or another webhook).")],
     };
   }
   return status >= 500 ? { steps: [fix("Check the log of the receiver or its proxy.")] } : undefined;

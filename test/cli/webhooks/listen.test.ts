@@ -247,7 +247,7 @@ describe("svc webhooks listen", () => {
     );
     assert.match(
       diagnosis,
-      /\nRespond without a redirect, or send to its target: change --forward-to, or create another webhook\.\n/,
+      /\nRespond without a redirect, or send to its target \(--forward-to, or another webhook\)\.\n/,
     );
   });
 
