@@ -103,7 +103,6 @@ export function suggestOperation(
   operations: readonly Operation[],
 ): Operation | undefined {
   const input = splitSegments(path).map((segment) => segment.slice(0, maxSegmentLength));
-  const measure = createSegmentMeasure();
   let closest: Operation | undefined;
   let minDistance = maxSuggestionDistance;
   for (const operation of operations) {
@@ -112,7 +111,7 @@ export function suggestOperation(
     // Each extra segment costs one, so paths of very different lengths need no comparison.
     if (Math.abs(input.length - declaredSegments.length) / maxLength >= minDistance) continue;
     const methodPenalty = [operation.method].flat().includes(method as never) ? 0 : 0.05;
-    const distance = computeEditDistance(input, declaredSegments, measure) / maxLength + methodPenalty;
+    const distance = computeEditDistance(input, declaredSegments, measureSegments) / maxLength + methodPenalty;
     if (distance < minDistance) {
       minDistance = distance;
       closest = operation;
@@ -125,17 +124,20 @@ const splitSegments = (path: string): string[] => path.split("/").filter((segmen
 
 const getDeclaredSegments = memoize(({ path }: Operation): readonly string[] => splitSegments(path));
 
-type DistanceFunction = (a: string, b: string) => number;
+/** Distances to declared segments. Paths share most of their segments, also those of many requests in the log. */
+const segmentDistances = new Map<string, Map<string, number>>();
+const maxMeasuredSegments = 200;
 
-/** Caches distances, because paths share most of their segments. */
-function createSegmentMeasure(): DistanceFunction {
-  const distances = new Map<string, number>();
-  return (a, b) => {
-    if (b[0] === "{") return 0.2;
-    // A segment cannot contain a slash.
-    const pair = `${a}/${b}`;
-    const distance = distances.get(pair) ?? computeEditDistance(a, b) / Math.max(a.length, b.length);
-    distances.set(pair, distance);
-    return distance;
-  };
+function measureSegments(a: string, b: string): number {
+  if (b[0] === "{") return 0.2;
+  if (a === b) return 0;
+  let distances = segmentDistances.get(a);
+  if (distances === undefined) {
+    if (segmentDistances.size === maxMeasuredSegments) segmentDistances.clear();
+    distances = new Map();
+    segmentDistances.set(a, distances);
+  }
+  const distance = distances.get(b) ?? computeEditDistance(a, b) / Math.max(a.length, b.length);
+  distances.set(b, distance);
+  return distance;
 }
