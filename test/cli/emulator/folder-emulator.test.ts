@@ -257,7 +257,7 @@ describe("untrusted run file", () => {
     const content = JSON.parse(await readFile(join(cwd, `${state}.run`), "utf8"));
     await writeFile(join(cwd, `${state}.run`), JSON.stringify({ ...content, router_url: silent.url }));
     const { exit, stderr } = await svc("emulator stop");
-    const hint = `If it is suspended, resume it with fg. To end it, run kill -9 ${process.pid}.`;
+    const hint = `It may be busy: try again. If it is suspended, resume it with fg. To end it, run kill -9 ${process.pid}.`;
     const error = `The emulator of this folder does not respond at ${silent.url}.`;
     assert.deepEqual([exit, stderr], [75, `error: ${error}\n  ${hint}\n`]);
   });

@@ -119,7 +119,7 @@ export async function isSameEmulator(
   } catch (error) {
     if (error instanceof CommandFailedError) throw error;
     const isTimeout = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await processExists(pid));
-    const hint = `If it is suspended, resume it with fg. To end it, run kill -9 ${pid}.`;
+    const hint = `It may be busy: try again. If it is suspended, resume it with fg. To end it, run kill -9 ${pid}.`;
     if (isTimeout) throw createSilentError(`does not respond at ${routerUrl}`, hint, error);
     return false;
   }
