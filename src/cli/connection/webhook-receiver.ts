@@ -27,6 +27,8 @@ export interface WebhookReceiverOptions {
   /** Called with a request whose body is too large. The response is 413, and the rest of the body is not read. */
   readonly onTooLarge?: (limitBytes: number) => void;
   readonly respond: (received: ReceivedWebhookRequest) => Promise<WebhookReceiverResponse>;
+  /** Called with the error of `respond`. The response is 500. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /** A delivery has a few kilobytes, so a larger body is not a webhook. */
@@ -49,6 +51,7 @@ export async function openWebhookReceiver({
   port = 0,
   respond,
   onTooLarge,
+  onError,
 }: WebhookReceiverOptions): Promise<WebhookReceiver> {
   const pendingResponses = new Set<Promise<void>>();
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
@@ -72,7 +75,10 @@ export async function openWebhookReceiver({
       const headerEntries = Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(", ")]);
       const delivery = { path, headers: Object.fromEntries(headerEntries), body: Buffer.concat(chunks) };
       const pendingResponse = respond(delivery)
-        .catch((): WebhookReceiverResponse => ({ status: 500 }))
+        .catch((error): WebhookReceiverResponse => {
+          onError?.(error);
+          return { status: 500 };
+        })
         .then((result) => sendResponse(response, result))
         .finally(() => pendingResponses.delete(pendingResponse));
       pendingResponses.add(pendingResponse);

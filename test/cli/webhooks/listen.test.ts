@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { contentHash } from "../../../src/schemes/webhook.ts";
@@ -280,6 +280,20 @@ describe("svc webhooks listen", () => {
     const headers = app.received[0]!.headers;
     const verified = ["webhooks", "verify", "body", "--signature", String(headers["x-svc-webhook-content-hash"])];
     assert.equal((await svc(verified)).exit, 0);
+  });
+
+  it("ends with the reason if a delivery cannot be saved, and removes the webhook", async (t) => {
+    const { svc, json, cwd } = await startWithContract(t);
+    const listening = startCommand(svc, ["webhooks", "listen", "--save", "hooks", "--json"]);
+    await listening.saw('"ready"');
+    await rm(join(cwd, "hooks"), { recursive: true });
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    const { exit, stderr } = await listening.completion;
+    assert.equal(exit, 1);
+    const { message } = JSON.parse(stderr.trim().split("\n").at(-1)!).error;
+    const path = join(cwd, "hooks/0001-CONTRACT_SIGNED.headers");
+    assert.equal(message, `Failed to open ${path}: it does not exist (ENOENT).`);
+    assert.deepEqual(await json("emulator webhooks"), []);
   });
 
   it("rejects an unsigned body and reports the mistakes of signed bodies", async (t) => {

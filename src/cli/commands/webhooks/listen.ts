@@ -78,7 +78,7 @@ function createPlan({ flags: flagValues }: CommandInputOf<typeof flags>, { host 
   };
 }
 
-/** Resolves when the run is interrupted, or after the requested number of deliveries. */
+/** Resolves when the run is interrupted, or after the requested number of deliveries. Rejects if one is not saved. */
 async function listen(plan: ListenPlan, key: string, context: Context): Promise<void> {
   const { output, signal, host, onEnd } = context;
   const recording =
@@ -87,13 +87,16 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
       : await (await import("../verify/recording.ts")).joinRecording(plan.folder, context);
   const savedDeliveries = plan.folder === undefined || recording ? undefined : await openSavedDeliveries(plan.folder);
   const poster = plan.forwardTo === undefined ? undefined : await openDeliverySender(context);
-  const { promise: whenStopped, resolve: stop } = createDeferred();
+  const { promise: whenStopped, resolve: stop, reject: fail } = createDeferred();
+  // A delivery can fail before the wait.
+  whenStopped.catch(() => {});
   void waitUntilAborted(signal).then(stop);
 
   let number = 0;
   const receiver = await openWebhookReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
+    onError: fail,
     respond: async (request) => {
       const { headers, body } = request;
       // Deliveries that arrive during the last one are rejected. Their sender retries them for the next listener.
