@@ -9,6 +9,7 @@ import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
+import { isTooDeep } from "../http/bodies/json.ts";
 import { DroppedEventsNotice, EventBacklog, streamItems } from "../http/event-stream.ts";
 import { redactBody, redactHeaders, redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
@@ -82,7 +83,7 @@ export const requestHandlers = {
 
 function parseLoggedBody(body: Buffer): unknown {
   const text = body.toString("utf8");
-  const value = tryParseJson(text);
+  const value = isTooDeep(text) ? undefined : tryParseJson(text);
   return value === undefined ? undefined : markExactNumbers(value, restoreExactNumbers(text, value));
 }
 

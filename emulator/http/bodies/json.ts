@@ -86,6 +86,10 @@ function measureJson(text: string) {
   return size;
 }
 
+/** Reports whether a text is nested so deeply that Python rejects it, and recursive functions exceed the stack. */
+export const isTooDeep = (text: string): boolean =>
+  text.length > pythonLimits.depth && measureJson(text).depth > pythonLimits.depth;
+
 export const exceedsFieldLimit = (text: string): boolean =>
   text.split("&", bodyLimits.fields + 1).length > bodyLimits.fields;
 
