@@ -122,6 +122,16 @@ describe("change of an emulator whose disk is full", () => {
       `error: The emulator cannot write its state: ${cause} (HTTP 503)`,
       `Nothing was changed. ${remedy} It continues when it can write again.`,
     ]);
+    const checks = JSON.parse((await svc("doctor --json"))[1] as string);
+    assert.deepEqual(
+      checks.find(({ check }: { check: string }) => check === "router"),
+      {
+        check: "router",
+        status: "warning",
+        detail: `${emulator.routerUrl} responds, but its database is down`,
+        hint: "The emulator cannot store its state. Free space on its disk, or fix the permissions of its files.",
+      },
+    );
     for (const [headers, isNamed] of [
       [{}, true],
       [{ host: "sandbox.example" }, false],

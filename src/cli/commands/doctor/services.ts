@@ -72,10 +72,13 @@ async function reportFailedCheck(check: string, error: Error, context: Context):
 
 async function checkRouter(address: string, response: ServiceResponse | Error, context: Context): Promise<CheckResult> {
   if (response instanceof Error) return reportFailedCheck("router", response, context);
-  const isHealthy = toFields(response.value).database !== false;
-  return isHealthy
-    ? createPassedCheck("router", `${address} responds in ${response.tookMs} ms`)
-    : createCheckWarning("router", `${address} responds, but its database is down`);
+  if (toFields(response.value).database !== false)
+    return createPassedCheck("router", `${address} responds in ${response.tookMs} ms`);
+  const hint =
+    readVirtualTime(response.headers) === undefined
+      ? undefined
+      : "The emulator cannot store its state. Free space on its disk, or fix the permissions of its files.";
+  return createCheckWarning("router", `${address} responds, but its database is down`, hint);
 }
 
 async function checkContracts(
