@@ -87,14 +87,12 @@ const lastMemberLength = formatLastMember(0).length;
 /** Reads the bytes of a checkpoint in blocks and verifies the checksum at the end. */
 class DocumentChecksum {
   #value = 0;
-  #hasStarted = false;
   /** The last bytes so far, which may belong to the last member. */
   #tail: Buffer = Buffer.alloc(0);
 
   add(block: Buffer): void {
     const bytes = Buffer.concat([this.#tail, block]);
-    if (!this.#hasStarted && bytes.toString("latin1", 0, closedOffset) === openingBytes) bytes[closedOffset] = zero;
-    this.#hasStarted = true;
+    if (bytes.toString("latin1", 0, closedOffset) === openingBytes) bytes[closedOffset] = zero;
     const coveredLength = Math.max(0, bytes.byteLength - lastMemberLength);
     this.#value = crc32(bytes.subarray(0, coveredLength), this.#value);
     this.#tail = bytes.subarray(coveredLength);

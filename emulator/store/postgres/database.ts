@@ -82,7 +82,8 @@ export class Database {
   #connect(max: number): Sql {
     const { host, port, user, password, database, sslMode } = parsePostgresUrl(this.#url);
     const sql: Sql = postgres({
-      ...toHostList(host),
+      // The client splits a string at colons, which an IPv6 address contains.
+      host: [host] as unknown as string,
       port: [port] as unknown as number,
       ...(user !== undefined && { user }),
       ...(password !== undefined && { password }),
@@ -131,6 +132,3 @@ function toTlsOption(sslMode: string | undefined, host: string): object | "requi
   // The client treats "allow" as "require", but for libpq it includes connections without TLS.
   return sslMode === "allow" ? "prefer" : ((sslMode as "require" | "prefer" | undefined) ?? false);
 }
-
-/** Returns a list of one host, because the client splits a string at colons, which an IPv6 address contains. */
-const toHostList = (host: string) => ({ host: [host] as unknown as string });
