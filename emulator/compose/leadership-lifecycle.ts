@@ -9,27 +9,24 @@ import type { StateSource } from "./state-source.ts";
 /** Delay before the next attempt to lead if the database is unreachable. */
 const retryDelayMs = 500;
 
+interface LifecycleHooks {
+  readonly onLeading: (leadership: Leadership) => void;
+  readonly onError: (error: Error) => void;
+}
+
 /** A process that shares its state stands by, leads, loses leadership and stands by again. */
 export class LeadershipLifecycle {
   readonly #context: ProcessContext;
-  readonly #onLeading: (leadership: Leadership) => void;
-  readonly #onError: (error: Error) => void;
+  readonly #hooks: LifecycleHooks;
   #term: LeaderSession | undefined;
   /** The current session, or the last session. */
   #latest: LeaderSession | undefined;
   #following: Promise<void> = Promise.resolve();
   readonly #changes = new Emitter<[term: LeaderSession | undefined]>();
 
-  constructor(
-    context: ProcessContext,
-    {
-      onLeading,
-      onError,
-    }: { readonly onLeading: (leadership: Leadership) => void; readonly onError: (error: Error) => void },
-  ) {
+  constructor(context: ProcessContext, hooks: LifecycleHooks) {
     this.#context = context;
-    this.#onLeading = onLeading;
-    this.#onError = onError;
+    this.#hooks = hooks;
   }
 
   /** Resolves when this process leads for the first time. Fails as a start does. */
@@ -76,7 +73,7 @@ export class LeadershipLifecycle {
       try {
         term = await this.#startSession(undefined);
       } catch (error) {
-        if (!abortSignal.aborted) this.#onError(error as Error);
+        if (!abortSignal.aborted) this.#hooks.onError(error as Error);
         return;
       }
       leadership = term.leadership!;
@@ -92,7 +89,7 @@ export class LeadershipLifecycle {
       let leadership: Leadership | undefined;
       const onLeading = (newLeadership: Leadership) => {
         leadership = newLeadership;
-        this.#onLeading(newLeadership);
+        this.#hooks.onLeading(newLeadership);
       };
       try {
         const term = await startLeaderSession(this.#context, { origin, hasLedBefore, onLeading });
