@@ -130,17 +130,12 @@ export class SortedList<Item extends OrderedItem> {
   /** Returns the items at positions `start` (inclusive) to `end` (exclusive), in order. */
   slice(start: number, end: number): Item[] {
     const items: Item[] = [];
-    const from = Math.max(0, start);
-    let remaining = Math.min(end, this.#length) - from;
-    if (remaining <= 0) return items;
-    let index = 0;
-    let skipped = from;
-    for (; skipped >= this.#blocks[index]!.items.length; index += 1) skipped -= this.#blocks[index]!.items.length;
-    for (; remaining > 0; skipped = 0, index += 1) {
-      const block = this.#blocks[index]!;
-      const end = Math.min(block.items.length, skipped + remaining);
-      remaining -= end - skipped;
-      for (let i = skipped; i < end; i += 1) items.push(block.items[i]!);
+    let skipped = Math.max(0, start);
+    const count = end - skipped;
+    for (const block of this.#blocks) {
+      if (items.length >= count) break;
+      if (skipped < block.items.length) items.push(...block.items.slice(skipped, skipped + count - items.length));
+      skipped = Math.max(0, skipped - block.items.length);
     }
     return items;
   }
