@@ -22,10 +22,8 @@ export interface HttpResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-const idempotentMethods: ReadonlySet<string> = new Set(["GET", "PUT", "DELETE"]);
-
 /** Reports whether a method can be sent again without repeating its effect (RFC 9110, 9.2.2). */
-export const isIdempotent = (method: string): boolean => idempotentMethods.has(method);
+export const isIdempotent = (method: string): boolean => ["GET", "PUT", "DELETE"].includes(method);
 
 export type RequestOptions = Pick<CallOptions, "url" | "contentType" | "contentLength">;
 
