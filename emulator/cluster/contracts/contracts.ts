@@ -46,7 +46,8 @@ export const contractHandlers = {
 
   "contracts.recipients": inView(async (view, { params }, { caller, fail }) => {
     const row = await requireContract(view, caller, params.composite_id, fail);
-    return { items: await listRecipients(view, row) };
+    // The response contains the rows of the recipients (DECISIONS.md, F13).
+    return { items: await Promise.all(row.signatories.map((each, i) => toRecipient(view, row, each, i + 1))) };
   }),
 
   "contracts.recipient-link": inView(async (view, { params, query }, { cluster, caller, fail }) => {
@@ -71,11 +72,6 @@ interface SendOptions {
 }
 
 const getAddressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
-
-/** The response for recipients contains their rows (DECISIONS.md, F13). */
-function listRecipients(view: View, contract: Contract): Promise<z.input<typeof RecipientRecord>[]> {
-  return Promise.all(contract.signatories.map((signatory, i) => toRecipient(view, contract, signatory, i + 1)));
-}
 
 async function toRecipient(
   view: View,
