@@ -1,4 +1,5 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
+import { Emitter } from "../../../src/base/concurrency.ts";
 import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { type BufferUsage, ByteBoundedLog } from "../../http/byte-bounded-log.ts";
 import { streamItems } from "../../http/event-stream.ts";
@@ -34,8 +35,7 @@ export class EventFeed implements FollowableEvents {
   #streams = 0;
   #idleTimer = new AbortController();
   readonly #closed = new AbortController();
-  /** Listeners of the streams, which are called when events were published. */
-  readonly #listeners = new Set<() => void>();
+  readonly #published = new Emitter();
 
   constructor(context: FeedContext, instance: string) {
     this.#context = context;
@@ -53,19 +53,12 @@ export class EventFeed implements FollowableEvents {
       const canResume = resumed !== undefined && this.#ring.listAfter(resumed) !== undefined;
       let position = canResume ? resumed : this.#ring.last;
       if (!canResume) yield this.#createMarker(after === undefined ? "begin" : "resync");
-      yield* streamItems(
-        signal,
-        (notify) => {
-          this.#listeners.add(notify);
-          return () => this.#listeners.delete(notify);
-        },
-        () => {
-          const frames = this.#ring.listAfter(position);
-          position = this.#ring.last;
-          if (frames === undefined) return [this.#createMarker("resync")];
-          return frames.length === 0 ? [] : [new EventFrames(frames.join(""))];
-        },
-      );
+      yield* streamItems(signal, this.#published.watch, () => {
+        const frames = this.#ring.listAfter(position);
+        position = this.#ring.last;
+        if (frames === undefined) return [this.#createMarker("resync")];
+        return frames.length === 0 ? [] : [new EventFrames(frames.join(""))];
+      });
     } finally {
       this.#removeStream();
     }
@@ -118,7 +111,7 @@ export class EventFeed implements FollowableEvents {
       this.#items = [];
       this.#weight = 0;
       if (weight > feedLimits.maxWeight || !(await this.#add(items))) this.#ring.interrupt();
-      for (const notify of this.#listeners) notify();
+      this.#published.emit();
       await this.#context.wall.sleep(feedLimits.minIntervalMs, this.#closed.signal);
     }
     this.#isPublishing = false;
