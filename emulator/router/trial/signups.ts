@@ -65,11 +65,6 @@ export const isEmailTaken = async (
   (await view.lookup(mappingTables.cluster_emails, hashEmail(signup.email))) !== undefined ||
   (await hasAccount(view, signup));
 
-export async function findSignupByToken(view: View, token: string): Promise<TrialSignup | undefined> {
-  const [found] = await view.list(trialSignups, { by: "token", equals: token, limit: 1 });
-  return found;
-}
-
 type SignupForm = InputOf<typeof declared.completeTrialSignup>["body"];
 type RejectionCode =
   | "unknown-signup-token"
@@ -137,7 +132,7 @@ const claimSignup = (
 ): Promise<{ readonly signup: TrialSignup; readonly cluster: Cluster }> =>
   call.store.transaction("trial.complete", async (tx) => {
     const { clusters, fail } = call;
-    const signup = await findSignupByToken(tx, token);
+    const [signup] = await tx.list(trialSignups, { by: "token", equals: token, limit: 1 });
     // Another request is completing the signup.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
