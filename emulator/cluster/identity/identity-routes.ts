@@ -88,10 +88,14 @@ const issueDeviceToken: ForwardedHandler = async (request, context) => {
   return createJsonPassthrough(200, { ...tokens, ...tokenType }, noStoreHeaders);
 };
 
-/** Implements OpenID Connect Core, 5.3. The token can have the prefix of its cluster. */
+/** Implements OpenID Connect Core, 5.3, and RFC 6750, 3.1. The token can have the prefix of its cluster. */
 const respondWithUserinfo: ForwardedHandler = async (request, context) => {
   const token = readAccessToken(request);
-  if (token === "twice") return createRepeatedTokenError();
+  if (token === "twice") {
+    const error_description = "The access token cannot be sent both in the header and in the form";
+    const headers = { "www-authenticate": 'Bearer error="invalid_request"' };
+    return createJsonPassthrough(400, { error: "invalid_request", error_description }, headers);
+  }
   if (token === undefined) return createRejection("no-access-token");
   const prefix = `${context.cluster.id}_`;
   const claims = await verifyAccessToken(context, token.startsWith(prefix) ? token.slice(prefix.length) : token);
@@ -113,13 +117,6 @@ function readAccessToken(request: ReceivedRequest): string | "twice" | undefined
   const { access_token } = request.method === "POST" ? readOAuthParameters(request) : {};
   return bearer !== undefined && access_token !== undefined ? "twice" : (bearer ?? access_token);
 }
-
-/** RFC 6750, 3.1 */
-const createRepeatedTokenError = (): Passthrough => {
-  const error_description = "The access token cannot be sent both in the header and in the form";
-  const headers = { "www-authenticate": 'Bearer error="invalid_request"' };
-  return createJsonPassthrough(400, { error: "invalid_request", error_description }, headers);
-};
 
 function createRejection(code: "no-access-token" | "refused-token"): Passthrough {
   const { status, body, headers } = routerFailures[code];
