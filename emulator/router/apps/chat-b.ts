@@ -107,13 +107,7 @@ function checkEmulatorClaims(claims: JWTPayload, { app }: TokenCheck): Verdict<s
   return requester === app.app_id ? validVerdict : createInvalidVerdict("for another app");
 }
 
-async function checkSignature(
-  token: string,
-  { nowMs, findKey }: TokenCheck,
-): Promise<
-  | { readonly ok: true; readonly key: IssuerKey; readonly claims: JWTPayload }
-  | { readonly ok: false; readonly reason: string }
-> {
+async function checkSignature(token: string, { nowMs, findKey }: TokenCheck) {
   let key: IssuerKey | undefined;
   try {
     const { payload: claims } = await jwtVerify(
@@ -125,7 +119,7 @@ async function checkSignature(
       },
       { algorithms, clockTolerance: maxClockSkewSeconds, currentDate: new Date(nowMs) },
     );
-    return { ok: true, key: key!, claims };
+    return { ...validVerdict, key: key!, claims };
   } catch (error) {
     return createInvalidVerdict(error instanceof errors.JOSEError ? error.message : "the published key is not usable");
   }
