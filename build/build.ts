@@ -190,7 +190,8 @@ async function buildInParts(options: BuildOptions): Promise<Metafile> {
   for (const path of Object.keys(metafile.outputs).map((name) => join(root, name))) {
     const text = readFileSync(path, "utf8");
     const { code } = await transform(text, { ...compact, format: "cjs", supported: { "dynamic-import": false } });
-    writeFileSync(path, loadNodeModulesOnUse(code));
+    // Rollup would indent the second line of a string that `lineLimit` splits.
+    writeFileSync(path, loadNodeModulesOnUse(code.replaceAll("\\\n", "")));
   }
   return metafile;
 }
@@ -245,7 +246,15 @@ export async function bundle(outdir: string): Promise<Metafile> {
     plugins: [omitUnused, shortenPackages],
   });
   for (const form of [{}, { ...asModule, banner: {} }])
-    await build({ ...settings, ...form, outdir: temporaryOutdir, entryPoints: { webhooks }, plugins: [omitUnused] });
+    await build({
+      ...settings,
+      ...form,
+      lineLimit: 0,
+      minifyWhitespace: false,
+      outdir: temporaryOutdir,
+      entryPoints: { webhooks },
+      plugins: [omitUnused],
+    });
   const ofConsole = await bundleConsole(`${temporaryOutdir}/console`);
   for (const name of Object.keys(libraries)) writeModuleWrapper(temporaryOutdir, name);
   writeFonts(`${temporaryOutdir}/fonts`);

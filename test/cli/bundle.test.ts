@@ -40,6 +40,15 @@ describe("bundled CLI", () => {
     assert.ok(sections.length > 50, `${sections.length} packages`);
   });
 
+  it("splits no string over two lines, because bundlers indent the second line", () => {
+    const dist = join(folder, "dist");
+    const files = readdirSync(dist).filter((name) => /\.c?js$/.test(name) && !name.endsWith("-process.js"));
+    assert.deepEqual(
+      files.filter((name) => readFileSync(join(dist, name), "utf8").includes("\\\n")),
+      [],
+    );
+  });
+
   it("contains the commands of development, including the hand-written commands", async () => {
     const groups = await groupNames();
     const files = readdirSync(join(folder, "dist/commands")).map((name) => `commands/${name}`);
