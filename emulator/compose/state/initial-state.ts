@@ -15,7 +15,7 @@ import type { EmulatorSettings } from "../../domain/settings.ts";
 import { workspaces } from "../../domain/workspaces.ts";
 import type { SnapshotStore } from "../../store/blobs.ts";
 import { getHistoryFolder } from "../../store/file/history-files.ts";
-import type { AnyRows, Store, Transaction, View } from "../../store/port.ts";
+import type { AnyRows, Rows, Store, Transaction, View } from "../../store/port.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
 interface InitialStateOptions {
@@ -84,11 +84,13 @@ export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | 
 }
 
 /** The collections whose rows refer to uploaded bytes. A test searches all schemas for `sha256`. */
-export const blobCollections = [contracts, storedObjects] as const satisfies readonly AnyRows[];
+export const blobCollections: readonly AnyRows[] = [contracts, storedObjects];
 
 export async function findReferencedBlobs(store: Store): Promise<ReadonlySet<string>> {
-  const rows = await store.read(async (view) => [await view.list(contracts), await view.list(storedObjects)].flat());
-  return findHashes(formatRows(rows));
+  const rows = await store.read((view) =>
+    Promise.all(blobCollections.map((collection) => view.list(collection as Rows<object>))),
+  );
+  return findHashes(formatRows(rows.flat()));
 }
 
 function* formatRows(rows: readonly object[]): Generator<string, void> {
