@@ -23,7 +23,7 @@ export async function respondUnmatched(exchange: HttpExchange): Promise<HttpResp
   // A signed URL is valid for one method. For other methods, the storage responds that the signature does not match
   // (DECISIONS.md, P17).
   if (firstOperation.operation.service.name === "storage")
-    return serveRequest(exchange, { bound: firstOperation, params: {} });
+    return serveRequest(exchange, exchange.operations.matchPath(exchange.parsedTarget.path)!);
   return respondOtherMethod(exchange) ?? createNotFoundResponse(exchange);
 }
 

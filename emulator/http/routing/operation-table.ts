@@ -54,6 +54,12 @@ export class OperationTable {
     return this.#lenientSlashes ? this.matchOtherSlash(method, path) : undefined;
   }
 
+  /** Returns the first operation of a path, for any method. */
+  matchPath(path: string): OperationMatch | undefined {
+    const route = this.#routes.find(undefined, path);
+    return route && this.#selectMatch(route, undefined);
+  }
+
   /** Returns all operations of a path, for any method. */
   findAll(path: string): readonly BoundOperation[] {
     return this.#routes.findAll(path).map((index) => this.all[index]!);
