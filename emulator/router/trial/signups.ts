@@ -14,8 +14,9 @@ import { mappingTables } from "../mapping/tables.ts";
 import { sandboxExternalPage } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 
-const TrialAnswers = NewWorkspaceRequest.omit({ signup_token: true, email: true })
-  .extend({ cluster_location: z.string().nullable() })
+const { invited_users } = NewWorkspaceRequest.shape;
+const TrialAnswers = NewWorkspaceRequest.omit({ signup_token: true, email: true, invited_users: true })
+  .extend({ cluster_location: z.string().nullable(), invited_users })
   .strict();
 export type TrialAnswers = z.infer<typeof TrialAnswers>;
 
