@@ -188,13 +188,15 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
         <span class="muted">the user who created the contract</span>
       </div>
       <div class="actions">
-        {open.map(({ op, words, kind, createQuestion, describeDone }) => (
+        {open.map(({ op, words, kind, consequence, describeDone }) => (
           <Action
             key={op}
             op={op}
             input={{ params: { id }, body: {} }}
             kind={kind}
-            question={createQuestion?.(id)}
+            question={
+              consequence ? { title: `${words} ${id}?`, consequence, confirmLabel: `${words} ${id}` } : undefined
+            }
             describe={describeDone ? () => describeDone(id) : describeMove}
             onDone={() => {
               if (op === "emulator-contracts.delete") navigate(buildHref("contracts"));

@@ -7,6 +7,7 @@ import {
   type Trigger,
   triggers,
 } from "../../api/contracts/lifecycle.ts";
+import { groupBy } from "../../base/object.ts";
 
 /** The center of each state. The transitions come from the declared table. */
 const positions = new Map<Stage, readonly [number, number]>([
@@ -117,12 +118,6 @@ function drawCurve(from: Stage, to: Stage): string {
 /** A state in the picture; contracts start in `(new)`. */
 type Stage = ContractStatus | "(new)";
 
-interface Edge {
-  readonly from: Stage;
-  readonly to: Stage;
-  readonly triggers: readonly Trigger[];
-}
-
 const moves = lifecycleRows.filter((row): row is Move => "to" in row);
 
 const holdableStatuses: readonly ContractStatus[] = moves.flatMap(({ trigger, from }) =>
@@ -133,34 +128,21 @@ const holdableStatuses: readonly ContractStatus[] = moves.flatMap(({ trigger, fr
 const canLead = ({ to }: Move): readonly ContractStatus[] =>
   to === "held" ? holdableStatuses : to === "=" || to === "(deleted)" ? [] : [to];
 
+const edges = moves.flatMap((move) =>
+  move.from.flatMap((from) => canLead(move).map((to) => ({ from, to, trigger: move.trigger }))),
+);
+
 /** Every transition between two states, from the declared table. */
-export const lifecycleEdges: readonly Edge[] = (() => {
-  const found = new Map<string, { from: Stage; to: Stage; triggers: Trigger[] }>();
-  for (const move of moves) {
-    for (const from of move.from) {
-      for (const to of canLead(move)) {
-        const edge = found.get(`${from} ${to}`) ?? { from, to, triggers: [] };
-        if (!edge.triggers.includes(move.trigger)) edge.triggers.push(move.trigger);
-        found.set(`${from} ${to}`, edge);
-      }
-    }
-  }
-  return [...found.values()];
-})();
+export const lifecycleEdges = [...groupBy(edges, ({ from, to }) => `${from} ${to}`).values()].map((same) => ({
+  from: same[0]!.from,
+  to: same[0]!.to,
+  triggers: [...new Set(same.map(({ trigger }) => trigger))],
+}));
 
-/** Transitions from a contract's state, in the order of the table. */
-export interface PossibleMove {
-  readonly trigger: Trigger;
-  /** The move in words, such as `signed`. */
-  readonly label: string;
-  readonly to: Move["to"];
-  /** The condition of the transition, in words. */
-  readonly when: string | undefined;
-  /** Whether the service applies it automatically. */
-  readonly isAutomatic: boolean;
-}
+export type PossibleMove = ReturnType<typeof findPossibleMoves>[number];
 
-export const findPossibleMoves = (status: ContractStatus): readonly PossibleMove[] =>
+/** Lists the transitions from a contract's state in words, in the order of the table. */
+export const findPossibleMoves = (status: ContractStatus) =>
   moves
     .filter(({ from }) => from.includes(status))
     .map(({ trigger, to, when, by }) => ({

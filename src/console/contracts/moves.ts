@@ -1,6 +1,5 @@
 import type { Trigger } from "../../api/contracts/lifecycle.ts";
 import type { OperationResult } from "../api/operations.ts";
-import type { Question } from "../parts/action.tsx";
 import type { PossibleMove } from "./lifecycle-picture.tsx";
 
 /** How the console makes a move: with a button, or with a command if it needs a file. */
@@ -10,8 +9,8 @@ type MoveAction =
       readonly op: `emulator-contracts.${"send" | "mark" | "unmark" | "request-review" | "request-approval" | "hold" | "resume" | "void" | "delete"}`;
       readonly words: string;
       readonly kind?: "primary" | "danger";
-      /** The confirmation, if the move cannot be undone. */
-      readonly createQuestion?: (id: string) => Question;
+      /** What a confirmation says, if the move cannot be undone. */
+      readonly consequence?: string;
       /** Describes the result, if that is not a state. */
       readonly describeDone?: (id: string) => string;
     }
@@ -20,18 +19,6 @@ type MoveAction =
   | { readonly by: "command"; readonly formatCommand: (number: number) => string }
   /** The service applies it by itself, or it creates the contract. */
   | { readonly by: "service" };
-
-const askToVoid = (id: string): Question => ({
-  title: `Void ${id}?`,
-  consequence: "It can no longer be signed. To undo this, restore a snapshot or rewind.",
-  confirmLabel: `Void ${id}`,
-});
-
-const askToDelete = (id: string): Question => ({
-  title: `Delete ${id}?`,
-  consequence: "It will no longer be found. To undo this, restore a snapshot or rewind.",
-  confirmLabel: `Delete ${id}`,
-});
 
 /** Every trigger of the table, in the order of its buttons. */
 export const moveActions: Readonly<Record<Trigger, MoveAction>> = {
@@ -52,13 +39,19 @@ export const moveActions: Readonly<Record<Trigger, MoveAction>> = {
   "unmark-for-execution": { by: "owner", op: "emulator-contracts.unmark", words: "Unmark for execution" },
   hold: { by: "owner", op: "emulator-contracts.hold", words: "Put on hold" },
   resume: { by: "owner", op: "emulator-contracts.resume", words: "Resume", kind: "primary" },
-  void: { by: "owner", op: "emulator-contracts.void", words: "Void", kind: "danger", createQuestion: askToVoid },
+  void: {
+    by: "owner",
+    op: "emulator-contracts.void",
+    words: "Void",
+    kind: "danger",
+    consequence: "It can no longer be signed. To undo this, restore a snapshot or rewind.",
+  },
   delete: {
     by: "owner",
     op: "emulator-contracts.delete",
     words: "Delete",
     kind: "danger",
-    createQuestion: askToDelete,
+    consequence: "It will no longer be found. To undo this, restore a snapshot or rewind.",
     describeDone: (id) => `${id} is deleted`,
   },
   sign: { by: "person" },
