@@ -2,7 +2,8 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { toIsoSeconds } from "../../base/clock.ts";
 import { connection, explainDenied } from "../api/call.ts";
-import { formatDate, formatTime } from "../format.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { formatDate, formatTime, pluralize } from "../format.ts";
 import { Action, pressAction, toggleCommand } from "../parts/action.tsx";
 import { bindValue, Icon, State } from "../parts/messages.tsx";
 import { type ActionOutcome, formatCommand, performAction } from "../state/act.ts";
@@ -10,10 +11,8 @@ import { type Clock, clock, nowSeconds } from "../state/clock.ts";
 import { NextDue } from "./next-due.tsx";
 
 /** Describes the result of an advance, for the foot of the page. */
-function describeAdvance(advance: { ran: readonly unknown[]; to: string; status: string }): ActionOutcome {
-  const { ran: entries, to, status } = advance;
-  const done =
-    entries.length === 0 ? "nothing was due" : entries.length === 1 ? "1 job ran" : `${entries.length} jobs ran`;
+function describeAdvance({ ran, to, status }: OperationResult<"clock.advance">): ActionOutcome {
+  const done = ran.length === 0 ? "nothing was due" : `${pluralize(ran.length, "job")} ran`;
   if (status === "stopped")
     return { tone: "warn", words: `Stopped at ${formatTime(to)}: ${done}. Press the button again to continue` };
   return `Now ${formatTime(to)}: ${done}`;

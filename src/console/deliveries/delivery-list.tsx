@@ -32,16 +32,14 @@ const filters: readonly Filter<Delivery>[] = [
 ];
 
 /** Finds the filter in the address: one webhook or one moment. */
-function findPart(
-  query: URLSearchParams,
-): { readonly words: string; readonly includes: (row: Delivery) => boolean } | undefined {
+function findPart(query: URLSearchParams) {
   const webhook = query.get("webhook");
   const at = query.get("at");
   if (webhook === null && at === null) return undefined;
   const title = webhook === null ? "" : isolateText(findWebhook(Number(webhook))?.title ?? `webhook ${webhook}`);
   return {
     words: [title && `to ${title}`, at && `at ${formatMoment(at)}`].filter(Boolean).join(", "),
-    includes: ({ webhook_id, attempts, created_at, next_attempt_at: next }) =>
+    includes: ({ webhook_id, attempts, created_at, next_attempt_at: next }: Delivery) =>
       (webhook === null || String(webhook_id) === webhook) &&
       (at === null ||
         [...attempts.map((attempt) => attempt.at), next ?? created_at, created_at].some(

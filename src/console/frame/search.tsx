@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { callOperation } from "../api/call.ts";
+import type { OperationResult } from "../api/operations.ts";
 import { revealInvisible, toWords } from "../format.ts";
 import { Empty, Head, Icon, Name, ProblemMessage } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
@@ -90,15 +91,14 @@ interface ReferenceCandidate {
   readonly words: string;
 }
 
-const toContractCandidate = (contract: {
-  readonly composite_id: string;
-  readonly contract_name: string;
-}): ReferenceCandidate => ({
-  to: buildHref("contracts", contract.composite_id),
-  words: `${contract.composite_id}: ${contract.contract_name}`,
-});
+type Contract = OperationResult<"emulator-contracts.list">["items"][number];
 
-const toWebhookCandidate = ({ id, title }: Webhook): ReferenceCandidate => ({
+const toContractCandidate = ({
+  composite_id: id,
+  contract_name: name,
+}: Pick<Contract, "composite_id" | "contract_name">) => ({ to: buildHref("contracts", id), words: `${id}: ${name}` });
+
+const toWebhookCandidate = ({ id, title }: Webhook) => ({
   to: buildHref("timeline", id),
   words: `Webhook ${id}: ${title}`,
 });

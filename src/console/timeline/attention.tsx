@@ -2,7 +2,8 @@ import { useSignal } from "@preact/signals";
 import { hasSucceeded } from "../../api/webhook-health/attempts.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { capitalize } from "../../base/text.ts";
-import { filterStepsWithoutButtons, toResendOutcome as outcomeOf } from "../deliveries/explain.ts";
+import type { OperationResult } from "../api/operations.ts";
+import { filterStepsWithoutButtons, toResendOutcome } from "../deliveries/explain.ts";
 import { pluralize } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Name, State } from "../parts/messages.tsx";
@@ -27,13 +28,8 @@ import { EnableWebhook } from "../webhooks/webhooks.tsx";
 const defaultShown = 6;
 
 /** Shows a line for each failing webhook, with its buttons. When expanded, it explains the failure. */
-export function Attention({
-  webhooks,
-  only,
-}: {
-  readonly webhooks: readonly Webhook[];
-  readonly only?: string | undefined;
-}) {
+export function Attention(props: { readonly webhooks: readonly Webhook[]; readonly only: string | undefined }) {
+  const { webhooks, only } = props;
   const areAllShown = useSignal(false);
   const failing = webhooks.flatMap((webhook) => {
     const health = healthByWebhook.value.get(webhook.id);
@@ -52,7 +48,7 @@ export function Attention({
       {failing.length > shown.length && (
         <li>
           <button type="button" onClick={() => (areAllShown.value = true)}>
-            Show {pluralize(failing.length - shown.length, "more failing webhook", "more failing webhooks")}
+            Show {pluralize(failing.length - shown.length, "more failing webhook")}
           </button>
         </li>
       )}
@@ -72,7 +68,7 @@ function AllClear({ only }: { readonly only: string | undefined }) {
         <State tone="none">No webhook is failing</State>
         <p>
           {capitalize(formatDeliveryCount(pluralize(lost, "delivery", "deliveries")))} to{" "}
-          {pluralize(to.length, "deleted webhook", "deleted webhooks")} did not arrive:{" "}
+          {pluralize(to.length, "deleted webhook")} did not arrive:{" "}
           <a
             href={buildPartHref("deliveries", {
               webhook: to.length === 1 ? String(to[0]![0]) : undefined,
@@ -142,21 +138,14 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
  * Resends deliveries that are not retried, oldest first, as `svc emulator webhooks resend` does; otherwise the one that
  * failed last.
  */
-function SendAgain({
-  id,
-  health,
-  isDisabled,
-}: {
-  readonly id: number;
-  readonly health: WebhookHealth;
-  readonly isDisabled: boolean;
-}) {
+function SendAgain(props: { readonly id: number; readonly health: WebhookHealth; readonly isDisabled: boolean }) {
+  const { id, health, isDisabled } = props;
   const { unsent, failed } = health;
   const kind = isDisabled ? {} : { kind: "primary" as const };
   const one = unsent.length === 1 ? unsent[0] : unsent.length === 0 ? failed?.delivery : undefined;
   if (one) {
     return (
-      <Action op="deliveries.resend" input={{ params: { id: one.id } }} {...kind} describe={outcomeOf}>
+      <Action op="deliveries.resend" input={{ params: { id: one.id } }} {...kind} describe={toResendOutcome}>
         Send delivery {one.id} again
       </Action>
     );
@@ -169,13 +158,7 @@ function SendAgain({
   );
 }
 
-function describeResendAll({
-  items,
-  remaining,
-}: {
-  readonly items: readonly { readonly id: number }[];
-  readonly remaining: number;
-}): ActionOutcome {
+function describeResendAll({ items, remaining }: OperationResult<"emulator-webhooks.resend">): ActionOutcome {
   if (remaining === 0) return `All ${items.length} arrived`;
   return { tone: "bad", words: `Resent up to delivery ${items.at(-1)?.id ?? "?"}; ${remaining} undelivered` };
 }

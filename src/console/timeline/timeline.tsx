@@ -79,14 +79,11 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
   );
 }
 
-function Tracks({
-  drawn,
-  happened,
-}: {
+function Tracks(props: {
   readonly drawn: ReturnType<typeof buildTimeline>;
   readonly happened: ActivityHistory | undefined;
 }) {
-  const { axis, tracks, now } = drawn;
+  const { axis, tracks, now } = props.drawn;
   const scroller = useRef<HTMLElement>(null);
   const seen = useSignal({ from: 0, to: 3_000 });
   const isFollowing = useRef(true);
@@ -140,7 +137,7 @@ function Tracks({
           </span>
         </div>
         {tracks.map((track) => (
-          <TrackRow key={track.id} track={track} happened={happened} from={from} to={to} />
+          <TrackRow key={track.id} track={track} happened={props.happened} from={from} to={to} />
         ))}
       </div>
     </section>

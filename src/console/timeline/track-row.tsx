@@ -11,18 +11,14 @@ import { buildHref, buildPartHref, navigate, replaceTrace } from "../state/route
 import type { AttemptMark, Track } from "./tracks.ts";
 
 /** Shows one webhook with its attempts in a row. The row is one tab stop: arrow keys move between marks. */
-export function TrackRow({
-  track,
-  happened,
-  from,
-  to,
-}: {
+export function TrackRow(props: {
   readonly track: Track;
   readonly happened: ActivityHistory | undefined;
   readonly from: number;
   readonly to: number;
 }) {
-  const { webhook, marks, id, slots } = track;
+  const { happened, from, to } = props;
+  const { webhook, marks, id, slots } = props.track;
   const active = useSignal<string | undefined>(undefined);
   const isMoving = useRef(false);
   const row = useRef<HTMLDivElement>(null);

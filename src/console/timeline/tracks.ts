@@ -31,12 +31,6 @@ export interface Track {
   readonly slots: number;
 }
 
-export interface Timeline {
-  readonly axis: Axis;
-  readonly tracks: readonly Track[];
-  readonly now: number;
-}
-
 type Moment = Omit<AttemptMark, "x" | "slot">;
 
 /** Maximum number of marks at one moment in one track. A number stands for the rest. */
@@ -50,7 +44,7 @@ const toSecond = (at: string): number => Math.floor(Date.parse(at) / 1_000) * 1_
  * Arranges all attempts in the tracks of their webhooks, on an axis of virtual time. Deleted webhooks come last. `now`
  * is rounded to seconds.
  */
-export function buildTimeline(deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number): Timeline {
+export function buildTimeline(deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number) {
   const byTrack = new Map<number, Moment[]>(webhooks.map(({ id }) => [id, []]));
   const hooks = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
   const waiting = deliveries.filter(({ next_attempt_at: next }) => next !== null).length;
@@ -172,11 +166,6 @@ interface Tick {
   readonly gap?: string;
 }
 
-interface Axis {
-  readonly ticks: readonly Tick[];
-  readonly width: number;
-}
-
 /** A label with a date extends by half of its width before its moment. */
 const leadWidth = 60;
 /** Minimum distance, at which adjacent marks do not touch. */
@@ -187,7 +176,7 @@ const collapsed = 84;
 const computeDistance = (gap: number): number => (gap >= 60_000 ? collapsed : gap >= 10_000 ? step + 8 : step);
 
 /** Lays out distinct moments from left to right, in milliseconds, and compresses idle time. */
-export function layOutAxis(moments: readonly number[]): Axis {
+export function layOutAxis(moments: readonly number[]) {
   const sorted = [...new Set(moments)].sort((a, b) => a - b);
   const ticks: Tick[] = [];
   let x = leadWidth;
