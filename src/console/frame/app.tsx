@@ -16,7 +16,7 @@ import { RequestList } from "../requests/request-list.tsx";
 import { RequestPage } from "../requests/request-page.tsx";
 import { Routing } from "../routing/routing.tsx";
 import { Snapshots } from "../snapshots/snapshots.tsx";
-import { type ActionOutcome, lastAction, type PerformedAction } from "../state/act.ts";
+import { lastAction, type PerformedAction } from "../state/act.ts";
 import { readiness } from "../state/clock.ts";
 import { attentionCount, formatDeliveryCount, isOverdue, newestDeliveries } from "../state/deliveries.ts";
 import { buildHref, route } from "../state/route.ts";
@@ -83,10 +83,7 @@ function Navigation() {
   const failed = newestDeliveries.value.filter(isOverdue).length;
   const hooks = attentionCount.value;
   const counts = new Map([
-    [
-      "timeline",
-      hooks > 0 ? { count: hooks, words: pluralize(hooks, "failing webhook", "failing webhooks") } : undefined,
-    ],
+    ["timeline", hooks > 0 ? { count: hooks, words: pluralize(hooks, "failing webhook") } : undefined],
     ["deliveries", failed > 0 ? { count: failed, words: formatDeliveryCount(`${failed} undelivered`) } : undefined],
   ]);
   const list = useRef<HTMLUListElement>(null);
@@ -140,7 +137,12 @@ function Foot() {
   return (
     <footer class={`foot ${now === "live" && !last ? "" : "news"}`}>
       <div role="status" class="outcome">
-        {now === "lost" && <ConnectionLost />}
+        {now === "lost" && (
+          <>
+            <State tone="warn">The emulator does not respond. Retrying…</State>
+            <span class="muted">{CallError.createUnreachable().hint}</span>
+          </>
+        )}
         {now === "connecting" && <State tone="warn">Connecting…</State>}
         {now === "reconnecting" && <State tone="warn">Reconnecting…</State>}
         {now !== "lost" && last && !last.problem?.isUnreachable && <LastAction {...last} />}
@@ -156,19 +158,16 @@ function Foot() {
   );
 }
 
-const ConnectionLost = () => (
-  <>
-    <State tone="warn">The emulator does not respond. Retrying…</State>
-    <span class="muted">{CallError.createUnreachable().hint}</span>
-  </>
-);
-
 function LastAction({ state, outcome, problem }: PerformedAction) {
   switch (state) {
     case "running":
       return <span class="muted">Running…</span>;
     case "done":
-      return <OutcomeMessage outcome={outcome ?? "Done"} />;
+      return typeof outcome === "object" ? (
+        <State tone={outcome.tone}>{outcome.words}</State>
+      ) : (
+        <State tone="good">{outcome ?? "Done"}</State>
+      );
     case "failed":
       return (
         <>
@@ -178,13 +177,6 @@ function LastAction({ state, outcome, problem }: PerformedAction) {
       );
   }
 }
-
-const OutcomeMessage = ({ outcome }: { readonly outcome: ActionOutcome }) =>
-  typeof outcome === "string" ? (
-    <State tone="good">{outcome}</State>
-  ) : (
-    <State tone={outcome.tone}>{outcome.words}</State>
-  );
 
 interface View {
   /** The first segment of the view's address. */
