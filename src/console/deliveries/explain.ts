@@ -15,7 +15,7 @@ import { capitalize, lowercaseFirst } from "../../base/text.ts";
 import { formatElapsed, getTone, pluralize, toWords } from "../format.ts";
 import type { ActionOutcome } from "../state/act.ts";
 import { formatMoment } from "../state/clock.ts";
-import { getWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
+import { isToBeSkipped, withCurrentStatus } from "../state/deliveries.ts";
 
 /**
  * Returns the status of a delivery in one word, which all views use. If its next attempt will be skipped, it does not
@@ -23,7 +23,7 @@ import { getWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
  */
 export const toStatusLabel = (delivery: Delivery) => ({
   tone: isToBeSkipped(delivery) ? "bad" : getTone(delivery.outcome),
-  words: formatDeliveryStatus({ ...delivery, webhook_status: getWebhookStatus(delivery) }, delivery.attempts.length),
+  words: formatDeliveryStatus(withCurrentStatus(delivery), delivery.attempts.length),
 });
 
 /** Describes the result of an attempt in a few words: `503`, `connection refused`, `no response in time`. */

@@ -197,8 +197,7 @@ export async function* streamEvents(
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    const events = lines.push(text.decode(value, { stream: true })) as EmulatorEvent[];
-    yield events;
+    yield lines.push(text.decode(value, { stream: true })) as EmulatorEvent[];
   }
 }
 

@@ -1,4 +1,4 @@
-import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { CallError, callOperation, connection } from "../api/call.ts";
 import {
@@ -64,25 +64,19 @@ export async function performAction<Id extends OperationId>(
   }
 }
 
-interface LoadedValue<Value> {
-  /** The value; undefined until the first response. */
-  readonly value: ReadonlySignal<Value | undefined>;
-  readonly problem: ReadonlySignal<CallError | undefined>;
-}
-
 /**
- * Loads a response, and loads it again when one of the topics changes. The last value stays until then; `key` changes
- * with the object.
+ * Loads a response, and loads it again when one of the topics changes. The value is undefined until the first response,
+ * and the last one stays until the next; `key` changes with the object.
  */
-export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>): LoadedValue<Value> {
+export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>) {
   const source = useMemo(() => createSource(about, load), [key]);
   useEffect(() => source.begin(), [source]);
   return source;
 }
 
 function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>) {
-  const value: Signal<Value | undefined> = signal(undefined);
-  const problem: Signal<CallError | undefined> = signal(undefined);
+  const value = signal<Value | undefined>(undefined);
+  const problem = signal<CallError | undefined>(undefined);
   let isUnderWay = false;
   let isStale = false;
   let isEnded = false;
@@ -129,11 +123,7 @@ const ignoreErrors = (reading: Promise<unknown>): void => void reading.catch(() 
 
 /** Reads everything again, at the start and whenever the shown data may belong to another state. */
 export function readAll(): void {
-  ignoreErrors(readClock());
-  ignoreErrors(loadReadiness());
-  ignoreErrors(readDeliveries());
-  ignoreErrors(readRequests());
-  ignoreErrors(readFaults());
+  for (const read of [readClock, loadReadiness, readDeliveries, readRequests, readFaults]) ignoreErrors(read());
   markAllChanged();
 }
 

@@ -6,12 +6,8 @@ import { formatDate, formatTime } from "../format.ts";
 
 export type Clock = OperationResult<"clock.show">;
 
-interface ReadClock extends Clock {
-  /** Wall-clock time of the reading. */
-  readonly readAt: number;
-}
-
-export const clock = signal<ReadClock | undefined>(undefined);
+/** The last reading of the clock, with its wall-clock time. */
+export const clock = signal<(Clock & { readonly readAt: number }) | undefined>(undefined);
 const wallNow = signal(systemWallClock.now());
 
 export const setClock = (read: Clock): void => {
@@ -21,16 +17,17 @@ export const setClock = (read: Clock): void => {
 
 export const readClock = async (): Promise<void> => setClock(await callOperation("clock.show"));
 
-/** Virtual time in milliseconds, extrapolated since the last response of the emulator. */
-const now = computed(() => {
+/**
+ * Virtual time in milliseconds, extrapolated since the last response of the emulator. Rounded down to seconds, so that
+ * dependent views are rendered once a second.
+ */
+export const nowSeconds = computed(() => {
   const read = clock.value;
   if (!read) return 0;
   const at = Date.parse(read.now);
-  return read.mode === "real" ? at + Math.max(0, wallNow.value - read.readAt) * read.speed : at;
+  const now = read.mode === "real" ? at + Math.max(0, wallNow.value - read.readAt) * read.speed : at;
+  return Math.floor(now / 1_000) * 1_000;
 });
-
-/** Rounded down to seconds, so that dependent views are rendered once a second. */
-export const nowSeconds = computed(() => Math.floor(now.value / 1_000) * 1_000);
 
 const today = computed(() => formatDate(nowSeconds.value));
 

@@ -35,11 +35,11 @@ export const plannedDeliveries = computed(() =>
 
 export const findWebhook = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
 
-/** Returns the status of a delivery's webhook as last loaded, or from the delivery if the webhook does not exist. */
-export const getWebhookStatus = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
-  findWebhook(webhook_id)?.status ?? webhook_status;
-
-const withCurrentStatus = (delivery: Delivery) => ({ ...delivery, webhook_status: getWebhookStatus(delivery) });
+/** Returns a delivery with the status of its webhook as last loaded, unless that does not exist. */
+export const withCurrentStatus = (delivery: Delivery): Delivery => ({
+  ...delivery,
+  webhook_status: findWebhook(delivery.webhook_id)?.status ?? delivery.webhook_status,
+});
 
 export const isToBeSkipped = (delivery: Delivery): boolean => willBeSkipped(withCurrentStatus(delivery));
 
