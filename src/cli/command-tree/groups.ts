@@ -17,8 +17,7 @@ interface GroupSection {
   readonly more?: readonly string[];
 }
 
-const headings = ["Integrate", "Operate", "Connected apps", "More"] as const;
-type Heading = (typeof headings)[number];
+type Heading = "Integrate" | "Operate" | "Connected apps" | "More";
 
 /** The root help lists the groups of these headings on one line, without summaries. */
 export const briefHeadings: readonly Heading[] = ["Connected apps", "More"];

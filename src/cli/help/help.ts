@@ -34,7 +34,7 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   const { stdout } = host;
   const columns = readWindowWidth(stdout, host.env) ?? (stdout.isTTY ? 80 : 100);
   const topic = requestedWords.length === 1 ? helpTopics[requestedWords[0]!] : undefined;
-  if (topic) return layOutPage(await topic.createPage(), columns);
+  if (topic) return layOutPage(await topic(), columns);
   const [first = ""] = requestedWords;
   if (isHelpCommand && helpTopics[first]) {
     throw new UsageError("svc help shows one topic", { hint: `See svc help ${first}.` });
@@ -78,8 +78,6 @@ function addSuggestion(error: unknown, [word = "", ...furtherWords]: readonly st
 }
 
 const createRootPage = (names: readonly string[]): HelpPage => {
-  const filterByHeading = (heading: string) => names.filter((name) => getHeading(name) === heading);
-  const brief = listHeadings(names).filter(isBrief);
   const topics = Object.keys(helpTopics).filter((name) => name !== "options");
   return {
     usage: "svc <group> <command> [options]",
@@ -89,10 +87,12 @@ const createRootPage = (names: readonly string[]): HelpPage => {
       ["Run a test suite against an emulator", "emulator exec -- npm test"],
     ],
     tables: [
-      ...listHeadings(names)
-        .filter((title) => !isBrief(title))
-        .map((title): HelpTable => ({ title, rows: filterByHeading(title).map((name) => [name, getSummary(name)]) })),
-      ...brief.map((title): HelpTable => ({ title, rows: [], names: filterByHeading(title) })),
+      ...[...new Set(names.map(getHeading))].map((title): HelpTable => {
+        const groups = names.filter((name) => getHeading(name) === title);
+        return briefHeadings.includes(title)
+          ? { title, rows: [], names: groups }
+          : { title, rows: groups.map((name) => [name, getSummary(name)]) };
+      }),
       {
         title: "Learn more",
         rows: [
@@ -119,9 +119,7 @@ const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedC
   })),
 });
 
-const listHeadings = (names: readonly string[]): string[] => [...new Set(names.map(getHeading))];
-const getHeading = (name: string): string => commandGroups[name]?.heading ?? "More";
-const isBrief = (heading: string): boolean => briefHeadings.some((briefHeading) => briefHeading === heading);
+const getHeading = (name: string) => commandGroups[name]?.heading ?? "More";
 const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
 
 function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {

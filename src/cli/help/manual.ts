@@ -13,12 +13,8 @@ export const formatManual = (tree: readonly CommandTreeGroup[], version: string)
     formatSection("NAME", ["svc \\- command\\-line toolkit and local emulator for a contract platform"]),
     formatSection("SYNOPSIS", [".B svc", "\\fIgroup\\fR \\fIcommand\\fR [\\fIoptions\\fR]"]),
     formatSection("DESCRIPTION", [
-      escapeRoff(
-        "svc calls every operation of the routing service and of the public contract API, at a real address or at",
-      ),
-      escapeRoff(
-        "an emulator of both that runs on this machine. Data goes to standard output, everything else to standard error.",
-      ),
+      "svc calls every operation of the routing service and of the public contract API, at a real address or at",
+      "an emulator of both that runs on this machine. Data goes to standard output, everything else to standard error.",
     ]),
     formatSection("COMMANDS", tree.flatMap(groupLines)),
     formatSection("GLOBAL OPTIONS", globalFlags.flatMap(formatFlag)),
