@@ -89,17 +89,13 @@ const builtGroups: readonly string[] | undefined = commands && [...new Set(comma
 /** File with the commands of a group next to the bundle: one JSON line per command. */
 export const getCommandsFile = (group: string): string => `commands/${group}.ndjson`;
 
-/** Reads the commands of one group. Each line is parsed on first use of its command. */
-const readBuiltCommands = (group: string): readonly ListedCommand[] =>
-  (commands ?? [])
-    .filter((words) => words[0] === group)
-    .map((words, line) => ({ words, loadDeclaration: () => JSON.parse(readLines(group)[line]!) }));
-
-const lines = new Map<string, readonly string[]>();
-
-function readLines(group: string): readonly string[] {
-  const commands =
-    lines.get(group) ?? readFileSync(join(import.meta.dirname, getCommandsFile(group)), "utf8").split("\n");
-  lines.set(group, commands);
-  return commands;
+/** Lists the commands of one group. Their file is read on first use of one, and only its line is parsed. */
+function readBuiltCommands(group: string): readonly ListedCommand[] {
+  let lines: readonly string[] | undefined;
+  const readLine = (line: number) => {
+    lines ??= readFileSync(join(import.meta.dirname, getCommandsFile(group)), "utf8").split("\n");
+    return JSON.parse(lines[line]!);
+  };
+  const groupCommands = (commands ?? []).filter((words) => words[0] === group);
+  return groupCommands.map((words, line) => ({ words, loadDeclaration: () => readLine(line) }));
 }
