@@ -8,7 +8,7 @@ import { lookupTable } from "../../base/object.ts";
 const createSuspectPattern = (): RegExp =>
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}|[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
-const harmless = /^[ -~]*$/;
+export const isPrintableAscii = (text: string): boolean => /^[ -~]*$/.test(text);
 const harmlessLines = /^[\n -~]*$/;
 const harmlessText = /^[\t\n -~\u2010-\u2027]*$/;
 
@@ -50,7 +50,7 @@ export const escapeJson = (text: string): string =>
   harmlessLines.test(text) ? text : escapeText(text, (char) => (char === "\n" ? char : toJson(char)));
 
 function escapeText(text: string, write: Escape): string {
-  if (harmless.test(text)) return text;
+  if (isPrintableAscii(text)) return text;
   return text.replace(createSuspectPattern(), (match, offset: number) =>
     match.startsWith("\u{1f3f4}") || hasItsPlace(match, text, offset) ? match : write(match),
   );

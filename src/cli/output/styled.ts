@@ -1,6 +1,7 @@
 import width from "fast-string-width";
 import { isSwitchedOn } from "../process/environment.ts";
 import type { Host, OutputStream } from "../process/host.ts";
+import { isPrintableAscii } from "./control-characters.ts";
 
 export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
@@ -127,10 +128,8 @@ function getHangingIndent(text: string, columns: number): string {
   return " ".repeat(gap > 0 && nameStart <= maxIndent ? nameStart : Math.min(start + 2, maxIndent));
 }
 
-const ascii = /^[ -~]*$/;
-
 /** Measures the columns of a text on a terminal. Loads the library only for text that is not ASCII (build.ts). */
-export const measureWidth = (text: string): number => (ascii.test(text) ? text.length : width(text));
+export const measureWidth = (text: string): number => (isPrintableAscii(text) ? text.length : width(text));
 
 export const defaultColumns = 80;
 

@@ -1,6 +1,6 @@
 import type { Column } from "../../api/operation.ts";
 import { stringifyExact } from "../../base/json.ts";
-import { escapeControlCharacters } from "./control-characters.ts";
+import { escapeControlCharacters, isPrintableAscii } from "./control-characters.ts";
 import { bold, dim, measureWidth, type StyledLine, type StyledText, styleState, styleStatus } from "./styled.ts";
 
 const columnGap = 2;
@@ -172,8 +172,6 @@ const padText = (text: string, columns: number): string => text + " ".repeat(Mat
 const getMaxTextWidth = (texts: readonly string[]): number =>
   texts.reduce((max, text) => Math.max(max, measureWidth(text)), 0);
 
-const ascii = /^[ -~]*$/;
-
 /** The segmenter is created for the first text that is not ASCII, because its tables take ten milliseconds to load. */
 let graphemes: Intl.Segmenter | undefined;
 
@@ -184,8 +182,7 @@ type OmittedPart = "start" | "middle" | "end";
 
 /** Cuts the text to this many columns, with `…` for the omitted part. */
 export function truncateText(text: string, columns: number, omittedPart: OmittedPart = "end"): string {
-  if (text.length <= columns && ascii.test(text)) return text;
-  if (!ascii.test(text) && measureWidth(text) <= columns) return text;
+  if (measureWidth(text) <= columns) return text;
   const room = Math.max(0, columns - 1);
   const tailWidth = omittedPart === "end" ? 0 : omittedPart === "start" ? room : Math.floor(room / 2);
   // Only the ends are split, because the segmenter takes quadratic time.
@@ -196,7 +193,7 @@ export function truncateText(text: string, columns: number, omittedPart: Omitted
 }
 
 function splitCharacters(text: string): readonly string[] {
-  if (ascii.test(text)) return [...text];
+  if (isPrintableAscii(text)) return [...text];
   graphemes ??= new Intl.Segmenter();
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
