@@ -150,14 +150,11 @@ async function reportFailure(errorExplanation: ErrorExplanation, error: unknown,
   });
   const wantsJson = ownWords.includes("--json") || getFlagValue(ownWords, "--format") === "json";
   const printer = createPrinter(host, false);
-  if (getFlagValue(ownWords, "--log") === "json") {
-    // Log collectors of an emulator read one document per line, also for a fatal error.
-    const logEntry = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
+  // Log collectors of an emulator read one document per line, also for a fatal error.
+  const isLogged = getFlagValue(ownWords, "--log") === "json";
+  const logEntry = isLogged && { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
+  if (isLogged || wantsJson) {
     await printer.printJson("stderr", { ...logEntry, ...toExplanationJson(explanation) });
-    return explanation.exitCode;
-  }
-  if (wantsJson) {
-    await printer.printJson("stderr", toExplanationJson(explanation));
     return explanation.exitCode;
   }
   const stack = ownWords.includes("--debug") && error instanceof Error ? formatStack(error) : [];

@@ -75,15 +75,12 @@ const isRetryable = ({ exitCode }: Pick<ErrorExplanation, "exitCode">): boolean 
 export function explainError(error: unknown): ErrorExplanation {
   if (error instanceof PartialFailureError) {
     const cause = explainError(error.cause);
-    const explanation = {
-      details: [...(cause.details ?? []), ...error.completedSteps],
-      hint: error.hint ?? cause.hint,
-      next: error.next ?? cause.next,
-    };
     const isRepeatable = error.completedSteps.length === 0 || error.repeatable;
     return {
       ...cause,
-      ...explanation,
+      details: [...(cause.details ?? []), ...error.completedSteps],
+      hint: error.hint ?? cause.hint,
+      next: error.next ?? cause.next,
       ...(isRetryable(cause) && !isRepeatable && { exitCode: exitCodeByFailure.failed }),
     };
   }

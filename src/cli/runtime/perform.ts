@@ -63,35 +63,28 @@ async function performCommand({ declaration, input, globals: givenGlobals }: Int
 
 const requestOptions = ["timeout", "retries", "max-wait", "max-response"];
 
+/** Forwarded bytes and commands without output have no fields and no other format. */
 function rejectUnusedOptions(
   declaration: DeclaredCommand,
-  globals: GlobalOptions,
+  { fields, format, wide }: GlobalOptions,
   givenGlobals: InterpretedLine["globals"],
 ): void {
-  rejectLayoutOptions(declaration, globals);
-  const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
-  const unused = sendsNothing ? requestOptions.find((name) => givenGlobals[name] !== undefined) : undefined;
-  if (unused !== undefined) {
-    throw new UsageError(`--${unused} cannot be used with svc ${declaration.words.join(" ")}`, {
-      hint: "It sends no requests.",
-    });
-  }
-}
-
-/** Forwarded bytes and commands without output have no fields and no other format. */
-function rejectLayoutOptions(declaration: DeclaredCommand, { fields, format, wide }: GlobalOptions): void {
+  const reject = (flag: string, hint: string): never => {
+    throw new UsageError(`--${flag} cannot be used with svc ${declaration.words.join(" ")}`, { hint });
+  };
   const output =
     "operation" in declaration
       ? declaration.output
       : (declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined));
   const isContent = output === "bytes" || output === "html" || output === "content";
   const isOtherFormat = format !== undefined && format !== "json";
-  const flag = fields !== undefined ? "--fields" : isOtherFormat ? "--format" : wide ? "--wide" : undefined;
-  const isRefused = flag === "--format" ? isContent : isContent || output === "empty" || output === "text";
-  if (flag === undefined || !isRefused) return;
-  throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
-    hint: isContent ? "The response is printed unchanged." : "The command prints no fields and no table.",
-  });
+  const flag = fields !== undefined ? "fields" : isOtherFormat ? "format" : wide ? "wide" : undefined;
+  const isRefused = flag === "format" ? isContent : isContent || output === "empty" || output === "text";
+  if (flag && isRefused)
+    reject(flag, isContent ? "The response is printed unchanged." : "The command prints no fields and no table.");
+  const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
+  const unused = sendsNothing ? requestOptions.find((name) => givenGlobals[name] !== undefined) : undefined;
+  if (unused !== undefined) reject(unused, "It sends no requests.");
 }
 
 const maxExportMs = 1_000;
@@ -113,16 +106,11 @@ async function performTraced(invocation: InterpretedLine, run: RunOptions): Prom
   const runInner: Context["svc"] = (line, runOptions) =>
     svc(line, { ...runOptions, env: { ...variables, ...runOptions?.env } });
 
-  const end = async (exit: number, failed: string | undefined) => {
+  const end = (exit: number, failed: string | undefined) => {
     const words = invocation.declaration.words.join(" ");
     const attributes = { "svc.command": words, "process.exit.code": exit, "error.type": failed ?? null };
-    const times = { start, end: host.wall.now() };
-    const kind = "internal" as const;
-    await exportSpan(
-      { ...self, parent: parent?.span ?? null, name: `svc ${words}`, kind, ...times, attributes, failed },
-      settings,
-      run,
-    );
+    const identity = { ...self, parent: parent?.span ?? null, name: `svc ${words}`, kind: "internal" } as const;
+    return exportSpan({ ...identity, start, end: host.wall.now(), attributes, failed }, settings, run);
   };
 
   try {
