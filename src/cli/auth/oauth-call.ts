@@ -1,6 +1,5 @@
-import { omitUndefined, toFields } from "../../base/object.ts";
+import { omitUndefined, toFields, tryParseJson } from "../../base/object.ts";
 import { trimTrailing } from "../../base/text.ts";
-import { parseJson } from "../../client/body.ts";
 import type { Client } from "../../client/client.ts";
 import { readBodyText } from "../../client/response.ts";
 import type { Context } from "../command.ts";
@@ -33,17 +32,9 @@ export async function postOAuth(
 }
 
 async function readOAuthResponse({ status, headers, body }: Awaited<ReturnType<Client["exchange"]>>) {
-  const fields = parseObject(await readBodyText(body));
+  const fields = toFields(tryParseJson(await readBodyText(body)));
   // Servers return `error` (RFC 6749, 5.2) with any status (DECISIONS.md, P1).
   return { status, headers, fields, error: toNonEmptyString(fields.error) };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return toFields(parseJson(text));
-  } catch {
-    return {};
-  }
 }
 
 export const toNonEmptyString = (value: unknown): string | undefined =>

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import { tryParseJson } from "../../base/object.ts";
+import { omitUndefined, tryParseJson } from "../../base/object.ts";
 import {
   hasCollector,
   type OtelEnvironment,
@@ -175,17 +175,12 @@ export const readParentContext = ({ TRACEPARENT }: OtelEnvironment): TraceContex
   readTraceparent(TRACEPARENT);
 
 /** The trace state has no meaning without its parent (W3C Trace Context, 3.3). */
-const readTraceState = (env: OtelEnvironment): string | undefined =>
-  readParentContext(env) && readTracestate(env.TRACESTATE);
-
 export const buildChildVariables = (env: OtelEnvironment, traceparent: string): OtelEnvironment => ({
   TRACEPARENT: traceparent,
-  TRACESTATE: readTraceState(env),
+  TRACESTATE: readParentContext(env) && readTracestate(env.TRACESTATE),
 });
 
 function createTraceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
-  const { TRACEPARENT: traceparent } = env;
-  if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;
-  const tracestate = readTraceState(env);
-  return { traceparent, ...(tracestate !== undefined && { tracestate }) };
+  if (!hasCollector(env) || !readParentContext(env)) return undefined;
+  return omitUndefined({ traceparent: env.TRACEPARENT, tracestate: readTracestate(env.TRACESTATE) });
 }

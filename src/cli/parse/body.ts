@@ -125,18 +125,16 @@ export function parseAssignment(text: string, flag = "--set"): FieldAssignment {
 }
 
 /** Values that look like numbers, true, false, null or JSON are parsed. All others are strings. */
-export function applyAssignments(
+const applyAssignments = (
   document: unknown,
   assignments: readonly FieldAssignment[],
-  textAssignments: ReadonlySet<FieldAssignment> = new Set(),
-): unknown {
-  let root: unknown = document;
-  for (const assignment of assignments) {
-    const { path, text } = assignment;
-    root = setAtPath(root, path, textAssignments.has(assignment) ? text : parseValue(text));
-  }
-  return root;
-}
+  isText: (assignment: FieldAssignment) => boolean,
+): unknown =>
+  assignments.reduce<unknown>(
+    (root, assignment) =>
+      setAtPath(root, assignment.path, isText(assignment) ? assignment.text : parseValue(assignment.text)),
+    document,
+  );
 
 /** If the schema requires a string, the value is used as typed, so that `--set zipcode=0150` needs no quotes. */
 export function applyTypedAssignments(
@@ -144,14 +142,14 @@ export function applyTypedAssignments(
   document: unknown,
   assignments: readonly FieldAssignment[],
 ): unknown {
-  const first = applyAssignments(document, assignments);
+  const first = applyAssignments(document, assignments, () => false);
   const parsed = assignments.length > 0 ? schema?.safeParse(toPlainNumbers(first)) : undefined;
   if (!parsed || parsed.success) return first;
   const invalidFields = new Set(
     parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),
   );
-  const textAssignments = new Set(assignments.filter(({ path }) => invalidFields.has(path.join("."))));
-  return textAssignments.size > 0 ? applyAssignments(document, assignments, textAssignments) : first;
+  const isInvalid = ({ path }: FieldAssignment) => invalidFields.has(path.join("."));
+  return assignments.some(isInvalid) ? applyAssignments(document, assignments, isInvalid) : first;
 }
 
 export function parseValue(text: string): unknown {

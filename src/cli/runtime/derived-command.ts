@@ -1,7 +1,7 @@
 import type { CallableOperation, Operation } from "../../api/operation.ts";
 import { resources } from "../../api/resources.ts";
 import { toPlainNumbers } from "../../base/json.ts";
-import { isObject } from "../../base/object.ts";
+import { isObject, toFields } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Client } from "../../client/client.ts";
@@ -138,7 +138,13 @@ export async function prepareRequest<Value = unknown>(
       );
       if (reads) requireValidValue(response);
       check?.(response, changedCall);
-      if (secrets) await maskValues(response.value, secrets, context);
+      if (secrets) {
+        const values = secrets.map((member) => toFields(response.value)[member]);
+        await maskSecrets(
+          context.host,
+          values.filter((value) => typeof value === "string"),
+        );
+      }
       const movedCount = Number(response.headers["x-svc-moved"]);
       if (movedCount > 0) {
         const count = pluralize(movedCount, "identifier was", "identifiers were");
@@ -163,14 +169,6 @@ export async function prepareRequest<Value = unknown>(
 
 const hasBytes = ({ responses }: CommandSpec, mediaType: RegExp): boolean =>
   Object.values(responses).some((response) => response.kind === "bytes" && mediaType.test(response.mediaType));
-
-async function maskValues(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
-  const fields = isObject(value) ? value : {};
-  await maskSecrets(
-    host,
-    members.map((member) => fields[member]).filter((value) => typeof value === "string"),
-  );
-}
 
 async function fetchAllParts(paging: Paging, rows: string, call: CheckedCall, send: PreparedRequest["send"]) {
   const first = await send(call);

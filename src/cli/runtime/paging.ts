@@ -49,14 +49,12 @@ export async function reportMoreRows(paging: Paging, rows: string, part: Part, q
   await output.warn(`${shownCount} of ${count} shown. For all: --all`);
 }
 
-export function describePastEnd(paging: Paging, rows: string, part: Part, query: Query): string | undefined {
-  const count = Number(part[paging.total]);
-  if (getRows(part, rows).length > 0 || !(count > 0) || !isLater(paging, query)) return undefined;
-  return `Nothing from --${paging.by} ${query[paging.by!]}; the total is ${count}. For all: --all`;
+export function describePastEnd({ by, total }: Paging, rows: string, part: Part, query: Query): string | undefined {
+  const count = Number(part[total]);
+  const isLater = by !== undefined && Number(query[by] ?? 0) > (by === "page" ? 1 : 0);
+  if (getRows(part, rows).length > 0 || !(count > 0) || !isLater) return undefined;
+  return `Nothing from --${by} ${query[by]}; the total is ${count}. For all: --all`;
 }
-
-const isLater = ({ by }: Paging, query: Query): boolean =>
-  (by === "page" && Number(query.page ?? 1) > 1) || (by === "offset" && Number(query.offset ?? 0) > 0);
 
 const getRows = (part: Part, name: string): readonly unknown[] => {
   const rows = part[name];
