@@ -2,14 +2,12 @@ import { mintChatBToken } from "../../api/emulator/chat-b.ts";
 import { checkReadiness } from "../../api/emulator/lifecycle.ts";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { buildRequest } from "../../client/request.ts";
-import type { TypedFlag } from "../../derive/command-flags.ts";
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { signChatA, signCrmA, signCrmB } from "../../schemes/connected-apps.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { createSecretFlag, readAppSecret } from "../connection/profiles/profile-fields.ts";
 import { isEmulator } from "../connection/target.ts";
 import { readText } from "../parse/body.ts";
-import type { CommandInputOf } from "../parse/declaration.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { appSecrets } from "../process/app-secrets.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
@@ -163,79 +161,61 @@ function parsePairs(texts: readonly string[]): Record<string, string | string[]>
 
 const consumerSecret = appSecrets.crmB;
 
-const envelope = createTextFlag("envelope", "FILE|-", "JSON envelope to sign and send (default: an empty context)");
-const signedRequest = { flag: "signed-request", type: "text" } as const satisfies TypedFlag;
-
 const crmBOpen = defineCommand({
   words: ["crm-b", "open"],
   description: "Signs an envelope with the app's consumer secret, as the CRM does.",
   extendsDerived: true,
-  readsDerived: { flags: [signedRequest] },
+  readsDerived: { flags: [{ flag: "signed-request", type: "text" }] },
   bodyFrom: ["envelope", "consumer-secret-file"],
-  flags: [createSecretFlag(consumerSecret), envelope],
+  flags: [
+    createSecretFlag(consumerSecret),
+    createTextFlag("envelope", "FILE|-", "JSON envelope to sign and send (default: an empty context)"),
+  ],
   examples: [["Sign an envelope", "crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret"]],
   async run(input, context, spec) {
-    const signed = await signEnvelope(input, context);
-    const flags = signed === undefined ? input.flags : { ...input.flags, "signed-request": signed };
+    const { envelope, "signed-request": signedRequest } = input.flags;
+    if (signedRequest !== undefined && envelope !== undefined)
+      throw new UsageError("--envelope cannot be used with --signed-request");
+    const secret = signedRequest === undefined ? await readAppSecret(consumerSecret, input, context) : undefined;
+    if (secret === undefined) {
+      if (envelope === undefined) return runDerivedCommand(spec!, input, context);
+      const { flag, env } = consumerSecret;
+      throw new InputRequiredError(flag, `--${flag} is required, or the secret in ${env}`);
+    }
+    const text =
+      envelope === undefined
+        ? '{"algorithm":"HMACSHA256","context":{}}'
+        : await readText(context.host, envelope, "--envelope");
+    if (text === "") throw new UsageError(`--envelope: ${envelope} is empty, expected a JSON document`);
+    const flags = { ...input.flags, "signed-request": signCrmB(secret, text) };
     return runDerivedCommand(spec!, { ...input, flags }, context);
   },
 });
 
-async function signEnvelope(input: CommandInputOf<readonly [typeof envelope, typeof signedRequest]>, context: Context) {
-  const { envelope } = input.flags;
-  if (input.flags["signed-request"] !== undefined) {
-    if (envelope === undefined) return undefined;
-    throw new UsageError("--envelope cannot be used with --signed-request");
-  }
-  const secret = await readAppSecret(consumerSecret, input, context);
-  if (secret === undefined) {
-    if (envelope === undefined) return undefined;
-    const { flag, env } = consumerSecret;
-    throw new InputRequiredError(flag, `--${flag} is required, or the secret in ${env}`);
-  }
-  const text =
-    envelope === undefined
-      ? '{"algorithm":"HMACSHA256","context":{}}'
-      : await readText(context.host, envelope, "--envelope");
-  if (text === "") throw new UsageError(`--envelope: ${envelope} is empty, expected a JSON document`);
-  return signCrmB(secret, text);
-}
-
 const password = appSecrets.billing;
-
-const username = createTextFlag(
-  "username",
-  "NAME",
-  "User name of the billing provider (default: the name in SVC_BASIC_AUTH)",
-);
 
 const billingEvent = defineCommand({
   words: ["billing", "event"],
   extendsDerived: true,
-  flags: [username, createSecretFlag(password)],
+  flags: [
+    createTextFlag("username", "NAME", "User name of the billing provider (default: the name in SVC_BASIC_AUTH)"),
+    createSecretFlag(password),
+  ],
   examples: [
     ["Send an event from a file", "billing event --data event.json --username billing --password-file billing.secret"],
   ],
   async run(input, context, spec) {
-    const basic = await resolveBasicAuth(input, context);
-    return runDerivedCommand(spec!, input, context, basic ? { credentials: { basic } } : {});
+    const { username } = input.flags;
+    const { flag, env } = password;
+    if (username === undefined) {
+      if (input.flags[flag] !== undefined) throw new UsageError(`--${flag} requires --username`);
+      return runDerivedCommand(spec!, input, context);
+    }
+    const secret = await readAppSecret(password, input, context);
+    if (secret === undefined) throw new InputRequiredError(flag, `--${flag} is required, or the password in ${env}`);
+    return runDerivedCommand(spec!, input, context, { credentials: { basic: { username, password: secret } } });
   },
 });
-
-async function resolveBasicAuth(
-  input: CommandInputOf<readonly [typeof username, ReturnType<typeof createSecretFlag<"password-file">>]>,
-  context: Context,
-) {
-  const { username } = input.flags;
-  if (username === undefined) {
-    if (input.flags[password.flag] === undefined) return undefined;
-    throw new UsageError(`--${password.flag} requires --username`);
-  }
-  const secret = await readAppSecret(password, input, context);
-  if (secret === undefined)
-    throw new InputRequiredError(password.flag, `--${password.flag} is required, or the password in ${password.env}`);
-  return { username, password: secret };
-}
 
 export const commands: readonly Command[] = [
   defineChatACommand("event", "event.json"),
