@@ -89,7 +89,7 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
   const { skip_invalid: skipsInvalid, max_errors: maxErrors, verify, input } = record;
   const { toValue, toShown } = work.getKind(record);
   const isExceeded = maxErrors === null ? undefined : parseErrorLimit(maxErrors, input.rows ?? undefined);
-  const sender = await openSender(run, progress, context);
+  const send = await openSender(run, progress, context);
   const recordsMoves = work.action === "map" && record.results === "all";
   const findClusters = verify
     ? await requireLookup(work, context)
@@ -105,7 +105,7 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
     const toValues = () => rows.map(({ text }) => toValue(text));
     const movedFrom =
       recordsMoves && findClusters ? await recordMoves(run, batch, toValues(), findClusters) : undefined;
-    const { moved, failures, error } = rows.length === 0 ? createResult(0) : await sender.send(index, toValues());
+    const { moved, failures, error } = rows.length === 0 ? createResult(0) : await send(index, toValues());
     // An error before the first success is not caused by these rows.
     isAccepted ||= failures.size < rows.length;
     if (error && !isAccepted) throw error;

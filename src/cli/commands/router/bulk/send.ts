@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { CheckedCall } from "../../../../client/checked-call.ts";
-import type { Client } from "../../../../client/client.ts";
 import { ServiceError } from "../../../../client/errors.ts";
 import { withRetries } from "../../../../client/network-failure.ts";
 import { buildRequest, type HttpRequest } from "../../../../client/request.ts";
 import { readResponse, requireValidValue } from "../../../../client/response.ts";
-import type { Context, ServiceTarget } from "../../../command.ts";
+import type { Context } from "../../../command.ts";
 import { requireConfirmed } from "./job-kinds.ts";
 import { addCounts } from "./log/job-log.ts";
 import type { JobRun } from "./log/jobs.ts";
@@ -36,62 +35,42 @@ function createRejection(error: ServiceError, from: number, count: number): Send
   return { moved: 0, failures, error, isPart };
 }
 
-interface SenderOptions extends JobRun {
-  readonly progress: JobProgress;
-  readonly context: Context;
-  readonly target: ServiceTarget;
-  readonly client: Client;
-  readonly callTemplate: CheckedCall;
-}
-
-export async function openSender(run: JobRun, progress: JobProgress, context: Context): Promise<BatchSender> {
-  const { record, work } = run;
-  const target = await context.target("router");
+/**
+ * Returns a function that sends a batch. Requests are idempotent, so temporary failures are retried for every method.
+ * The function throws errors that concern the whole job.
+ */
+export async function openSender({ record, work, isResumed }: JobRun, progress: JobProgress, context: Context) {
+  const { baseUrls, credentials } = await context.target("router");
   const client = await context.client("router", { connections: record.concurrency });
   // The strings of a batch are valid by construction. Checking each would take longer than sending them.
   const callTemplate = CheckedCall.check(work.operation, work.toArguments([], record.scope));
-  return new BatchSender({ ...run, progress, context, target, client, callTemplate });
-}
-
-/**
- * Sends batches. Requests are idempotent, so temporary failures are retried for every method. It throws errors that
- * concern the whole job.
- */
-class BatchSender {
-  readonly #options: SenderOptions;
   /** If the service delays one request, the others wait, too. */
-  #resumesAt = 0;
+  let resumesAt = 0;
   /** Bodies of this size were too large for the service. Later ones are split in advance. */
-  #tooLargeBytes = Number.POSITIVE_INFINITY;
+  let tooLargeBytes = Number.POSITIVE_INFINITY;
 
-  constructor(options: SenderOptions) {
-    this.#options = options;
-  }
-
-  /** A batch and its halves always contain the same rows of a job, so the key identifies the request. */
-  send(index: number, values: readonly string[]): Promise<SendResult> {
-    return this.#sendFrom(0, values, `${this.#options.record.id}-${index}`);
-  }
+  // A batch and its halves always contain the same rows of a job, so the key identifies the request.
+  return (index: number, values: readonly string[]) => sendFrom(0, values, `${record.id}-${index}`);
 
   /** Sends the part of a batch that begins at a position. Each part of a batch has a key of its own. */
-  async #sendFrom(from: number, values: readonly string[], batchKey: string, part = ""): Promise<SendResult> {
-    const request = this.#createRequest(values, batchKey + part);
+  async function sendFrom(from: number, values: readonly string[], batchKey: string, part = ""): Promise<SendResult> {
+    const request = createRequest(values, batchKey + part);
     const isDivisible = values.length > 1;
-    if (!isDivisible || request.body.length < this.#tooLargeBytes) {
+    if (!isDivisible || request.body.length < tooLargeBytes) {
       try {
-        return createResult(await this.#call(request, values.length));
+        return createResult(await call(request, values.length));
       } catch (error) {
         if (!isRowError(error)) throw error;
         if (!isDivisible || error.status !== 413) {
           const rejection = createRejection(error, from, values.length);
-          return rejection.isPart ? this.#sendOthers(rejection, from, values, batchKey) : rejection;
+          return rejection.isPart ? sendOthers(rejection, from, values, batchKey) : rejection;
         }
-        this.#tooLargeBytes = Math.min(this.#tooLargeBytes, request.body.length);
+        tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
       }
     }
     const half = Math.ceil(values.length / 2);
-    const first = await this.#sendFrom(from, values.slice(0, half), batchKey, `${part}.1`);
-    const second = await this.#sendFrom(from + half, values.slice(half), batchKey, `${part}.2`);
+    const first = await sendFrom(from, values.slice(0, half), batchKey, `${part}.1`);
+    const second = await sendFrom(from + half, values.slice(half), batchKey, `${part}.2`);
     return {
       moved: addCounts(first.moved, second.moved),
       failures: new Map([...first.failures, ...second.failures]),
@@ -99,7 +78,7 @@ class BatchSender {
     };
   }
 
-  async #sendOthers(
+  async function sendOthers(
     { failures, error }: SendResult,
     from: number,
     values: readonly string[],
@@ -109,30 +88,28 @@ class BatchSender {
     const others = positions.map((i) => values[i]!);
     // The service decides which rows these are, so their key depends on them. It stays short, because it is a header.
     const digest = createHash("sha256").update(others.join("\n")).digest("hex");
-    const { moved, failures: otherFailures } = await this.#sendFrom(0, others, batchKey, `.${digest.slice(0, 16)}`);
+    const { moved, failures: otherFailures } = await sendFrom(0, others, batchKey, `.${digest.slice(0, 16)}`);
     for (const [i, failure] of otherFailures) failures.set(from + positions[i]!, failure);
     return { moved, failures, error };
   }
 
-  #createRequest(values: readonly string[], key: string) {
-    const { record, work, target, callTemplate } = this.#options;
-    const call = callTemplate.with(work.toArguments(values, record.scope));
-    const request = buildRequest(call, target.baseUrls, target.credentials);
+  function createRequest(values: readonly string[], key: string) {
+    const batchCall = callTemplate.with(work.toArguments(values, record.scope));
+    const request = buildRequest(batchCall, baseUrls, credentials);
     const headers = { ...request.headers, "idempotency-key": key };
     // Buffers are allocated outside the heap. The garbage collector would copy a string body while it is in flight.
     return { ...request, headers, body: Buffer.from(request.body as string) };
   }
 
   /** Returns how many of these identifiers another cluster had before. Null if the service does not report it. */
-  async #call(request: HttpRequest, rows: number): Promise<number | null> {
-    const { record, work, isResumed, progress, client, context } = this.#options;
+  async function call(request: HttpRequest, rows: number): Promise<number | null> {
     // `forceSignal` ends requests in flight, which the resumed job resends. `signal` only ends waits between attempts.
     const { globals, host, signal, forceSignal } = context;
     const { wall } = host;
     let mayRepeat = isResumed;
     const attempt = async () => {
       const now = wall.monotonicNow();
-      if (now < this.#resumesAt) await wall.sleep(this.#resumesAt - now, signal);
+      if (now < resumesAt) await wall.sleep(resumesAt - now, signal);
       signal.throwIfAborted();
       return client.exchange(request, { retries: 0, repeatable: true, signal: forceSignal });
     };
@@ -140,7 +117,7 @@ class BatchSender {
       signal,
       onRetry: (retry) => {
         const waitsForAll = retry.reason === "status 429";
-        if (waitsForAll) this.#resumesAt = Math.max(this.#resumesAt, wall.monotonicNow() + retry.waitMs);
+        if (waitsForAll) resumesAt = Math.max(resumesAt, wall.monotonicNow() + retry.waitMs);
         else mayRepeat = true;
         progress.reportRetry(retry);
       },

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "../../../../../base/hmac.ts";
 import { UsageError } from "../../../../process/failure.ts";
 import type { IdentifierKind } from "../identifiers.ts";
 import type { JobPlan } from "../plan.ts";
@@ -35,11 +35,7 @@ export async function* groupIntoBatches(
   let index = 0;
   for await (const rows of divideRows(groups, plan)) {
     if (finished) {
-      const texts = rows.map(({ text }) => text).join("\n");
-      digest = createHash("sha256")
-        .update(digest ?? "")
-        .update(texts)
-        .digest("hex");
+      digest = hash("sha256", digest ?? "", rows.map(({ text }) => text).join("\n")).toString("hex");
     }
     const knownDigest = finished?.getDigest(index);
     if (knownDigest !== undefined && knownDigest !== digest) throw createRowsChangedError("finished rows have changed");
