@@ -9,14 +9,7 @@ import {
   slowDownSeconds,
 } from "./scripted-server.ts";
 
-export interface ClientCheck {
-  /** Stable ID for scripts. */
-  readonly id: string;
-  readonly scenario: string;
-  readonly summary: string;
-  readonly basis: string;
-  readonly assess: Assessor;
-}
+export type ClientCheck = (typeof clientChecks)[number];
 
 type Assessor = (result: ClientRunResult) => CheckFinding;
 
@@ -158,17 +151,11 @@ function assessInterval(result: ClientRunResult): CheckFinding {
   );
 }
 
-interface SlowDownRule {
-  readonly id: string;
-  readonly summary: string;
-  /** Index of the poll before the assessed wait, and the number of slow_down responses until then. */
-  readonly poll: number;
-  readonly slowDowns: number;
-  readonly fix: string;
-}
-
-/** Each rule is assessed only if the client follows the previous ones. */
-const slowDownRules: readonly SlowDownRule[] = [
+/**
+ * Each rule is assessed only if the client follows the previous ones. `poll` is the index of the poll before the
+ * assessed wait, and `slowDowns` the number of slow_down responses until then.
+ */
+const slowDownRules = [
   {
     ...{ id: "slow-down.added", summary: "Adds 5 s at slow_down", poll: 1, slowDowns: 1 },
     fix: "At slow_down add 5 s to the interval, and wait for that before the next poll.",
@@ -253,6 +240,7 @@ const assessContinuation = (event: string): Assessor =>
     return warning(`The client gave up after ${event} (exit code ${exitCode}).`, fix);
   });
 
+/** The ID is stable for scripts. */
 type CheckRow = readonly [id: string, summary: string, basis: string, assess: Assessor];
 
 const encodingBasis = "RFC 8628, 3.1 and 3.4; the routing service also accepts JSON";
@@ -289,6 +277,6 @@ const checksByScenario = lookupTable<readonly CheckRow[]>({
 });
 
 /** All checks, in the order of the report. */
-export const clientChecks: readonly ClientCheck[] = Object.entries(checksByScenario).flatMap(([scenario, rows]) =>
+export const clientChecks = Object.entries(checksByScenario).flatMap(([scenario, rows]) =>
   rows.map(([id, summary, basis, assess]) => ({ id, scenario, summary, basis, assess })),
 );
