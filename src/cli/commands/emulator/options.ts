@@ -26,7 +26,6 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
   const values = {
     ...readPlainOptions(flags, host),
     port: flags.port ?? (from === undefined ? undefined : 0),
-    publicUrl: undefined,
     ...parsePublicUrls(flags["public-url"] ?? []),
     from: from === undefined ? undefined : await resolveSnapshotFile(from, host),
     ephemeral: isStateless(flags) || undefined,
@@ -71,19 +70,16 @@ function convertText(kind: OptionDeclaration["text"], text: string, origin: stri
 }
 
 /** Parses `https://sandbox.example` for the router and `eu-1=https://eu-1.sandbox.example` for a cluster. */
-function parsePublicUrls(urls: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
+function parsePublicUrls(urls: readonly string[]) {
   const matches = urls.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
   const routerUrls = matches.filter(([, cluster]) => cluster === undefined);
   if (routerUrls.length > 1)
     throw new UsageError("--public-url must name the cluster of each further address (CLUSTER=URL)");
-  const [url] = routerUrls.map(([, , text = ""]) => parseBaseUrlFlag(text, "--public-url"));
+  const [publicUrl] = routerUrls.map(([, , text = ""]) => parseBaseUrlFlag(text, "--public-url"));
   const clusterUrls = matches.flatMap(([, cluster, text = ""]) =>
     cluster === undefined ? [] : [[cluster, parseBaseUrlFlag(text, `--public-url ${cluster}`)] as const],
   );
-  return {
-    ...(url !== undefined && { publicUrl: url }),
-    ...(clusterUrls.length > 0 && { clusterUrls: Object.fromEntries(clusterUrls) }),
-  };
+  return { publicUrl, clusterUrls: clusterUrls.length > 0 ? Object.fromEntries(clusterUrls) : undefined };
 }
 
 /** A copy has no state to continue with, so it is stored only if a new file is named. */

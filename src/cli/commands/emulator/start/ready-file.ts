@@ -67,14 +67,10 @@ export function withResilientOutput(context: Context, isJsonLog: boolean): Conte
   const formatAsEvent: MissingLinesReport = (count) => JSON.stringify({ event: "dropped", count });
   const formatAsLogEntry: MissingLinesReport = (count) =>
     JSON.stringify({ time: toIsoMillis(wall.now()), level: "warn", event: "dropped", count });
-  const streams: Pick<Host, "stdout" | "stderr"> = {
-    stdout: createResilientStream(host.stdout, output.format === "table" ? formatAsText : formatAsEvent),
-    stderr: createResilientStream(host.stderr, isJsonLog ? formatAsLogEntry : formatAsText),
-  };
   // The context is extended, not copied, because copying would open standard input.
   const resilientHost: Host = Object.create(host, {
-    stdout: { value: streams.stdout },
-    stderr: { value: streams.stderr },
+    stdout: { value: createResilientStream(host.stdout, output.format === "table" ? formatAsText : formatAsEvent) },
+    stderr: { value: createResilientStream(host.stderr, isJsonLog ? formatAsLogEntry : formatAsText) },
   });
   return Object.create(context, {
     host: { value: resilientHost },
