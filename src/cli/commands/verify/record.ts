@@ -3,11 +3,13 @@ import { checkHealth } from "../../../api/router/proxied.ts";
 import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { isObject, lookupTable, toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
+import { findPlaceholders } from "../../../base/urls.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { requireValidValue } from "../../../client/response.ts";
 import { createIntegerFlag, createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { openRecordingProxy } from "../../../verify/proxy.ts";
 import type { RawExchange } from "../../../verify/recorder.ts";
+import { findOperationById } from "../../../verify/replay/claims.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
@@ -28,28 +30,16 @@ const listOperations = [
   ...["health.show", "oidc.discovery", "oidc.jwks"],
 ] as const;
 
-/** Operations that read the first items of a list, with the name of the ID and of the parameter. */
-const detailOperations: readonly (readonly [
-  list: (typeof listOperations)[number],
-  id: string,
-  parameter: string,
-  operations: readonly string[],
-])[] = [
-  ["templates.list", "id", "template_id", ["templates.show", "templates.metadata"]],
-  ["contract-types.list", "id", "contract_type_id", ["contract-types.entities", "contract-types.intake-form"]],
+/** Operations that read the first items of a list by their IDs. */
+const detailOperations: readonly (readonly [list: (typeof listOperations)[number], operations: readonly string[]])[] = [
+  ["templates.list", ["templates.show", "templates.metadata"]],
+  ["contract-types.list", ["contract-types.entities", "contract-types.intake-form"]],
   [
     "contracts.list",
-    "id",
-    "composite_id",
     ["contracts.status", "contracts.recipients", "contract-details.notes", "key-pointers.list", "approvals.list"],
   ],
-  [
-    "counterparties.list",
-    "id",
-    "counter_party_id",
-    ["counterparties.show", "counterparty-contacts.list", "counterparty-addresses.list"],
-  ],
-  ["intake.list", "id", "intake_id", ["intake.show"]],
+  ["counterparties.list", ["counterparties.show", "counterparty-contacts.list", "counterparty-addresses.list"]],
+  ["intake.list", ["intake.show"]],
 ];
 const maxDetailedItems = 3;
 
@@ -65,19 +55,11 @@ const unknownIds = lookupTable<string | number>({
   client_id: "unknown-client",
 });
 
-const probedOperations: readonly (readonly [operation: string, parameter: string])[] = [
-  ["contracts.status", "composite_id"],
-  ["contracts.recipients", "composite_id"],
-  ["contract-details.notes", "composite_id"],
-  ["comments.list", "contract_id"],
-  ["templates.show", "template_id"],
-  ["contract-types.entities", "contract_type_id"],
-  ["counterparties.show", "counter_party_id"],
-  ["intake.show", "intake_id"],
-  ["files.show", "file_id"],
-  ["cluster-emails.show", "email_hash"],
-  ["cluster-clients.show", "client_id"],
-];
+const probedOperations = [
+  ...["contracts.status", "contracts.recipients", "contract-details.notes", "comments.list", "templates.show"],
+  ...["contract-types.entities", "counterparties.show", "intake.show", "files.show", "cluster-emails.show"],
+  "cluster-clients.show",
+] as const;
 
 const readsPlan: readonly string[] = [
   `List ${listOperations.length} kinds of objects, and show the first ${maxDetailedItems} of each`,
@@ -88,15 +70,17 @@ const readsPlan: readonly string[] = [
 async function recordReads(caller: RecordingClient): Promise<void> {
   const lists = new Map<string, unknown>();
   for (const list of listOperations) lists.set(list, await caller.tryCall(list));
-  for (const [list, id, parameter, operations] of detailOperations) {
-    for (const row of listRows(lists.get(list)).slice(0, maxDetailedItems)) {
-      const value = row[id];
-      if (typeof value !== "string" && typeof value !== "number") continue;
-      for (const operation of operations) await caller.tryCall(operation, { params: { [parameter]: value } });
+  const tryShow = async (operation: string, id?: string | number) => {
+    const [parameter = ""] = findPlaceholders(findOperationById(operation)!.path);
+    await caller.tryCall(operation, { params: { [parameter]: id ?? unknownIds[parameter]! } });
+  };
+  for (const [list, operations] of detailOperations) {
+    for (const { id } of listRows(lists.get(list)).slice(0, maxDetailedItems)) {
+      if (typeof id !== "string" && typeof id !== "number") continue;
+      for (const operation of operations) await tryShow(operation, id);
     }
   }
-  for (const [operation, parameter] of probedOperations)
-    await caller.tryCall(operation, { params: { [parameter]: unknownIds[parameter]! } });
+  for (const operation of probedOperations) await tryShow(operation);
   if (!caller.canCall("templates.list")) return;
   await caller.call("templates.list", { method: "PUT" });
   await caller.call("contracts.list", { query: { page: "first" } });
