@@ -4,7 +4,7 @@ import { addObservations, buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/observations.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { resolveServiceSettings } from "../connection/resolve-settings.ts";
-import { toUsageError } from "./verify/recording.ts";
+import { throwCorpusError } from "./verify/recording.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
 
@@ -35,12 +35,8 @@ const openapi = defineCommand({
 
 async function annotateDocument(document: object, folder: string, { host, signal }: Context): Promise<object> {
   const { startEmulator } = await import("../../../emulator/index.ts");
-  const observations = await loadObservations(resolve(host.cwd, folder), startEmulator, signal).catch(
-    (cause: unknown) => {
-      throw toUsageError(cause, "--observed");
-    },
-  );
-  return addObservations(document, observations.seen);
+  const loading = loadObservations(resolve(host.cwd, folder), startEmulator, signal);
+  return addObservations(document, (await loading.catch(throwCorpusError("--observed"))).seen);
 }
 
 async function findServer(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {

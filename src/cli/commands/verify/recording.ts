@@ -53,7 +53,7 @@ export async function openRecording({ host, output }: Pick<Context, "host" | "ou
       },
     };
   } catch (cause) {
-    throw toUsageError(cause, "--out");
+    return throwCorpusError("--out")(cause);
   }
 }
 
@@ -66,9 +66,8 @@ export async function joinRecording(folder: string, context: Context) {
     throw new UsageError(`--save: ${folder} contains a corpus that is not being recorded`, {
       hint: "Start svc verify proxy with this folder first, or choose another one.",
     });
-  const recorder = await ExchangeRecorder.open(folder, Buffer.from(key, "hex"), true).catch((cause: unknown) => {
-    throw toUsageError(cause, "--save");
-  });
+  const opening = ExchangeRecorder.open(folder, Buffer.from(key, "hex"), true);
+  const recorder = await opening.catch(throwCorpusError("--save"));
   return {
     async add(
       operation: string,
@@ -89,9 +88,12 @@ async function fetchServiceTime(context: Context): Promise<number> {
   return Date.parse((await client.call(showClock, {}, { signal: context.forceSignal })).now);
 }
 
-/** Converts a corpus error to a usage error, because no request was sent. */
-export const toUsageError = (cause: unknown, name: string): unknown =>
-  cause instanceof CorpusError ? new UsageError(`${name}: ${cause.message}`, { cause }) : cause;
+/** Returns a function that throws a corpus error as a usage error, because no request was sent. */
+export const throwCorpusError =
+  (name: string) =>
+  (cause: unknown): never => {
+    throw cause instanceof CorpusError ? new UsageError(`${name}: ${cause.message}`, { cause }) : cause;
+  };
 
 interface PlannedRequest {
   readonly params?: Readonly<Record<string, string | number>>;
@@ -146,10 +148,8 @@ export function createRecordingClient(
   async function send(method: string, url: string, headers: Readonly<Record<string, string>>, body: Buffer) {
     const pairs = Object.entries(headers);
     const stopSignal = isCleanUp ? undefined : signal;
-    const sent = await sender.send({ method, url, headers: pairs, body }, stopSignal).catch((cause: unknown) => {
-      throw toNetworkFailure(cause);
-    });
-    const { at, ...response } = sent;
+    const sending = sender.send({ method, url, headers: pairs, body }, stopSignal);
+    const { at, ...response } = await sending.catch(throwNetworkFailure);
     const { origin, host } = new URL(url);
     const request = { method, target: url.slice(origin.length), headers: [["host", host] as const, ...pairs], body };
     await recorder.add({ at, request, response });
@@ -185,13 +185,11 @@ export function createRecordingClient(
   };
 }
 
-export const toNetworkFailure = (cause: unknown): unknown =>
-  cause instanceof NoResponseError
-    ? new CommandFailedError("temporary", "network", `${cause.message}.`, {
-        hint: "Check the address, and that the service is running.",
-        cause,
-      })
-    : cause;
+export function throwNetworkFailure(cause: unknown): never {
+  if (!(cause instanceof NoResponseError)) throw cause;
+  const hint = "Check the address, and that the service is running.";
+  throw new CommandFailedError("temporary", "network", `${cause.message}.`, { hint, cause });
+}
 
 /** Returns the credential headers of an operation. Returns undefined if a credential is missing. */
 export function findCredentialHeaders(operation: Operation, credentials: Credentials, cluster?: string) {

@@ -18,7 +18,7 @@ import { resolveServiceTarget } from "../../connection/target.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { findCredentialHeaders, toNetworkFailure, toUsageError } from "./recording.ts";
+import { findCredentialHeaders, throwCorpusError, throwNetworkFailure } from "./recording.ts";
 import {
   type ComparedSides,
   formatReplayJUnit,
@@ -79,9 +79,7 @@ const verifyReplay = defineCommand({
     for (const flag of ["junit", "markdown", "reference"] as const)
       await checkReportFile(host, folder, flag, flags[flag]);
     const acceptedReasons = isService ? {} : await readAccepted(folder);
-    const corpus = await readCorpus(folder).catch((cause: unknown) => {
-      throw toUsageError(cause, "<folder>");
-    });
+    const corpus = await readCorpus(folder).catch(throwCorpusError("<folder>"));
     const replayedExchanges = isService
       ? await replayProfile(corpus, against, Math.max(0.01, rate), context)
       : await replayOnEmulator(corpus, (await import("../../../../emulator/index.ts")).startEmulator, signal);
@@ -132,9 +130,7 @@ async function replayProfile(
     resolveUrl: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
     service: { getCredentials: (operation) => findCredentialHeaders(operation, credentials) ?? {}, requestsPerSecond },
     signal,
-  }).catch((cause: unknown) => {
-    throw toNetworkFailure(cause);
-  });
+  }).catch(throwNetworkFailure);
 }
 
 async function formatObservedReference({ seen: observations }: Observations): Promise<string> {
@@ -180,7 +176,7 @@ const verifyScan = defineCommand({
       });
       return findings.length > 0 ? "failed" : undefined;
     } catch (cause) {
-      throw toUsageError(cause, "<folder>");
+      return throwCorpusError("<folder>")(cause);
     }
   },
 });
