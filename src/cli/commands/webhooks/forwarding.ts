@@ -20,7 +20,7 @@ import { UsageError } from "../../process/failure.ts";
 import { redactUrlValues } from "../../process/redact.ts";
 import { parseActivities } from "./registration.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
-import { toKeyError } from "./signing-key.ts";
+import { throwKeyError } from "./signing-key.ts";
 
 export type DeliverySendResult =
   | {
@@ -111,11 +111,8 @@ export async function verifyReceivedDelivery(
   /** `number` starts at 1. `nowMs` is wall-clock time. */
   { number, nowMs, key }: { readonly number: number; readonly nowMs: number; readonly key: string },
 ) {
-  const verdict = await detectScheme(headers)
-    .verify({ body: [body], headers, key, nowMs })
-    .catch((cause: unknown) => {
-      throw toKeyError(cause);
-    });
+  const verification = detectScheme(headers).verify({ body: [body], headers, key, nowMs });
+  const verdict = await verification.catch(throwKeyError);
   const payload = toFields(tryParseJson(body.toString("utf8")));
   const { activity, contract_id: contract, contract_kind: kind } = payload;
   const contractId = typeof contract === "number" ? contract : null;
@@ -152,7 +149,7 @@ export function signBody(message: WebhookMessage): Readonly<Record<string, strin
   try {
     return getDefaultScheme().sign(message);
   } catch (cause) {
-    throw toKeyError(cause);
+    return throwKeyError(cause);
   }
 }
 

@@ -19,10 +19,11 @@ import {
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openInput, readInput, readText, requireFile } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
+import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { signBody } from "./forwarding.ts";
 import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
-import { keyFlag, requireKey, toKeyError } from "./signing-key.ts";
+import { keyFlag, requireKey, throwKeyError } from "./signing-key.ts";
 
 const bodyFile = {
   name: "body",
@@ -65,29 +66,20 @@ const webhooksVerify = defineCommand({
     const scheme = name === undefined ? detectScheme(headers) : findScheme(name);
     const key = await requireKey(context, input);
     const body = await openInput(context.host, input.positionals.body, "<body>");
-    const verdict = await scheme.verify({ key, body, headers, nowMs: context.host.wall.now() }).catch((cause) => {
-      throw toKeyError(cause);
-    });
+    const verification = scheme.verify({ key, body, headers, nowMs: context.host.wall.now() });
+    const verdict = await verification.catch(throwKeyError);
     if (verdict.ok) return context.output.showOrPrint({ valid: true }, "valid");
     const { reason } = verdict;
+    const sources = Object.entries(pickGiven(input.flags, ["signature", "headers", "key-file"]));
+    const explainFlags = sources.flatMap(([flag, value]) => [`--${flag}`, value]);
     throw new CommandFailedError("failed", reason, `The signature is invalid: ${scheme.reasonTexts[reason]}.`, {
       hint: "The signature covers the raw bytes. Verify them unchanged.",
-      ...(scheme === detectScheme(headers) && { next: formatExplainCommand(input) }),
+      ...(scheme === detectScheme(headers) && {
+        next: ["webhooks", "explain", input.positionals.body, ...explainFlags],
+      }),
     });
   },
 });
-
-const formatExplainCommand = ({
-  positionals,
-  flags: flagValues,
-}: CommandInputOf<typeof flags, readonly [typeof bodyFile]>): string[] => [
-  "webhooks",
-  "explain",
-  positionals.body,
-  ...(["signature", "headers", "key-file"] as const).flatMap((name) =>
-    flagValues[name] === undefined ? [] : [`--${name}`, flagValues[name]],
-  ),
-];
 
 /** Reads the headers of a delivery, or the header that --signature replaces. Names are in lower case. */
 async function readSignedHeaders(
@@ -163,7 +155,10 @@ const webhooksExplain = defineCommand({
     const examinedDelivery = { body, headers, scheme, signature };
     const foreignKey = ownDiagnosis.explained ? undefined : await findForeignKey(examinedDelivery, context);
     const diagnosis = foreignKey ? { ...ownDiagnosis, explained: true, deviations: [foreignKey] } : ownDiagnosis;
-    const rejection = isExplained(diagnosis) ? await findRejection(key, examinedDelivery, context) : undefined;
+    const message = { key, body: [body], headers, nowMs: context.host.wall.now() };
+    // Receivers can reject a signature that matches, such as one with an old timestamp.
+    const verdict = isExplained(diagnosis) ? await scheme.verify(message) : undefined;
+    const rejection = verdict?.ok === false ? scheme.reasonTexts[verdict.reason] : undefined;
     await printDiagnosis(diagnosis, rejection, examinedDelivery, context);
     return isExplained(diagnosis) && rejection === undefined ? undefined : "failed";
   },
@@ -176,16 +171,6 @@ interface ExaminedSignature {
   readonly headers: Readonly<Record<string, string>>;
   readonly scheme: WebhookScheme;
   readonly signature: string;
-}
-
-/** Returns the reason why receivers reject a signature that matches, such as an old timestamp. */
-async function findRejection(
-  key: string,
-  { body, headers, scheme }: ExaminedSignature,
-  { host }: Context,
-): Promise<string | undefined> {
-  const verdict = await scheme.verify({ key, body: [body], headers, nowMs: host.wall.now() });
-  return verdict.ok ? undefined : scheme.reasonTexts[verdict.reason];
 }
 
 /** Explains why a string is not a signature in the form of the scheme. Returns undefined for a signature. */

@@ -71,8 +71,7 @@ export async function fetchKey(context: Context): Promise<string> {
   return key;
 }
 
-export function toKeyError(cause: unknown): unknown {
-  return cause instanceof TypeError
-    ? new UsageError("The key is not base64. To print it, run svc webhooks hmac-key.", { cause })
-    : cause;
+export function throwKeyError(cause: unknown): never {
+  if (!(cause instanceof TypeError)) throw cause;
+  throw new UsageError("The key is not base64. To print it, run svc webhooks hmac-key.", { cause });
 }

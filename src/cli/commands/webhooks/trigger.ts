@@ -146,9 +146,7 @@ const webhooksTrigger = defineCommand({
     await requireEmulator(input.flags.file, context);
     const client = await context.client("emulator", { file: input.flags.file });
     const body = input.flags.edit ? await editPayload(defaults, client, context) : defaults;
-    const triggerResult = await client.call(fireActivity, { body }).catch((error: unknown) => {
-      throw suggestListener(error);
-    });
+    const triggerResult = await client.call(fireActivity, { body }).catch(suggestListener);
     const deliveries = await Promise.all(
       triggerResult.deliveries.map((id) => client.call(showDelivery, { params: { id } })),
     ).catch((error: unknown) => {
@@ -161,11 +159,11 @@ const webhooksTrigger = defineCommand({
   },
 });
 
-/** Suggests a receiver for an activity without one. Returns other errors unchanged. */
-function suggestListener(error: unknown): unknown {
-  if (!(error instanceof ServiceError) || error.problem.code !== "no_subscriber") return error;
+/** Suggests a receiver for an activity without one. Throws other errors unchanged. */
+function suggestListener(error: unknown): never {
+  if (!(error instanceof ServiceError) || error.problem.code !== "no_subscriber") throw error;
   const hint = "Subscribe a receiver on this machine:";
-  return new PartialFailureError(error, [], { hint, next: ["webhooks", "listen"] });
+  throw new PartialFailureError(error, [], { hint, next: ["webhooks", "listen"] });
 }
 
 function explainUnsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
