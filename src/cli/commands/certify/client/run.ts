@@ -113,7 +113,8 @@ async function runClient(
     const seconds = (systemWallClock.monotonicNow() - startedAt) / 1_000;
     return { ...server.observation, output: client.output(), exitCode: getExitCode(client.child), seconds };
   } finally {
-    await endClient(client);
+    const exited = client.exited.catch(() => {});
+    await endProcessGroup(client.child, exited, { wall: systemWallClock, graceMs: maxTerminationMs });
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -163,13 +164,6 @@ function startClient(argv: ClientOptions["argv"], env: Record<string, string>, c
   exited.catch(() => {});
   return { child, output: () => output, exited };
 }
-
-const endClient = ({ child, exited }: ReturnType<typeof startClient>): Promise<void> =>
-  endProcessGroup(
-    child,
-    exited.catch(() => {}),
-    { wall: systemWallClock, graceMs: maxTerminationMs },
-  );
 
 /** Returns the exit code, or 128 + n after a signal. Returns undefined while the process runs. */
 const getExitCode = ({ exitCode, signalCode }: ChildProcess): number | undefined =>

@@ -132,7 +132,14 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
     const hasFirstCode = oauth.fields?.device_code === observation.challenge?.deviceCode;
     const step = hasFirstCode ? steps.shift() : undefined;
     observation.polls.push({ ...oauth, step });
-    if (await playStep(step, response)) return;
+    const scriptedResponse = step && scriptedResponses[step];
+    if (scriptedResponse) return sendResponse(response, scriptedResponse);
+    if (step === "reset") return void response.socket?.resetAndDestroy();
+    if (step === "lost") {
+      response.writeHead(400, [...jsonHeaders.flat(), "content-length", "33"]);
+      return void response.write('{"error":"author', () => response.socket?.end());
+    }
+    await changeState(step);
     const relayedResponse = await relay();
     if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (relayedResponse.status === 200) {
@@ -143,28 +150,15 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
     sendResponse(response, relayedResponse);
   }
 
-  /**
-   * Responds instead of the emulator, or changes the state of the emulator first. Resolves with true if it has
-   * responded.
-   */
-  async function playStep(step: PollStep | undefined, response: ServerResponse): Promise<boolean> {
-    const scriptedResponse = step && scriptedResponses[step];
-    if (scriptedResponse) sendResponse(response, scriptedResponse);
-    else if (step === "reset") response.socket?.resetAndDestroy();
-    else if (step === "lost") {
-      response.writeHead(400, [...jsonHeaders.flat(), "content-length", "33"]);
-      response.write('{"error":"author', () => response.socket?.end());
-    } else {
-      const params = { user_code: observation.challenge?.userCode ?? "" };
-      const status = step === "approve" ? "AUTHORIZED" : step === "deny" ? "DENIED" : undefined;
-      if (status !== undefined)
-        await withControlClient(emulator.routerUrl, emulator.token, (client) =>
-          client.call(approveDevice, { params, body: { status, email: "ada@northwind.example" } }),
-        );
-      if (step === "expire") await emulator.clock.advance({ by: "PT16M" });
-      return false;
-    }
-    return true;
+  /** Changes the state of the emulator just before it responds. */
+  async function changeState(step: PollStep | undefined): Promise<void> {
+    if (step === "expire") await emulator.clock.advance({ by: "PT16M" });
+    if (step !== "approve" && step !== "deny") return;
+    const params = { user_code: observation.challenge?.userCode ?? "" };
+    const status = step === "approve" ? "AUTHORIZED" : "DENIED";
+    await withControlClient(emulator.routerUrl, emulator.token, (client) =>
+      client.call(approveDevice, { params, body: { status, email: "ada@northwind.example" } }),
+    );
   }
 
   return {
