@@ -31,15 +31,15 @@ async function showExisting({ call, client }: PreparedRequest, spec: CommandSpec
 }
 
 /** The same request must not be repeated unchanged after an unknown outcome. */
-function addSafeRepeat(error: unknown): unknown {
+function explainSafeRepeat(error: unknown): never {
   const isRequestError = error instanceof NetworkError || error instanceof ServiceError;
-  if (!isRequestError || !error.outcomeUnknown) return error;
+  if (!isRequestError || !error.outcomeUnknown) throw error;
   const hint =
     "The request may have taken effect. To repeat it safely, use --idempotent, which looks up external_metadata.id first.";
-  return new PartialFailureError(error, [], { hint });
+  throw new PartialFailureError(error, [], { hint });
 }
 
-export const contractsCreate = defineCommand({
+const contractsCreate = defineCommand({
   words: ["contracts", "create"],
   description:
     "The contract stays in DRAFT until it is sent; workflow_config.auto_send_to_counterparty sends it immediately. On a terminal, without --data and --set, the command asks for the template, its attributes and the counterparty.",
@@ -72,7 +72,7 @@ export const contractsCreate = defineCommand({
       if (flags.idempotent && (await showExisting(request, spec!, context))) return undefined;
       response = await request.send().catch(async (error: unknown) => {
         const changedInput = await questions?.askForSignatory(error, input, context);
-        if (changedInput === undefined) throw addSafeRepeat(error);
+        if (changedInput === undefined) return explainSafeRepeat(error);
         input = changedInput;
         return undefined;
       });
@@ -97,9 +97,7 @@ const contractsImportExecuted = defineCommand({
     const request = await prepareRequest(spec!, { ...input, flags }, context);
     if (request === "dry-run") return undefined;
     if (flags.idempotent && (await showExisting(request, spec!, context))) return undefined;
-    await request.send().catch((error: unknown) => {
-      throw addSafeRepeat(error);
-    });
+    await request.send().catch(explainSafeRepeat);
   },
 });
 

@@ -84,7 +84,7 @@ async function wasSentBefore(error: unknown, fetchStatus: StatusQuery, client: C
 }
 
 /** Maps the status of a contract to an exit code, for scripts that poll (DECISIONS.md, L10). */
-export const contractsStatus = defineCommand({
+const contractsStatus = defineCommand({
   words: ["contracts", "status"],
   extendsDerived: true,
   flags: [createSwitch("exit-status", "Exit 8 while the contract can be executed, and 1 if it cannot")],
