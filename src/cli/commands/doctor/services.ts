@@ -145,14 +145,13 @@ function checkProxy(
   const [first] = usedProxies;
   if (!first)
     return createPassedCheck("proxy", `${proxies}, not used for ${requests.map(({ address }) => address).join(", ")}`);
-  const unreachable = usedProxies.find(({ outcome }) => explainsNothing(outcome));
+  const unreachable = usedProxies.find(
+    ({ outcome }) => outcome instanceof Error && explainError(outcome).code === "network",
+  );
   if (unreachable)
     return createCheckWarning("proxy", `${unreachable.address} did not respond through ${unreachable.through}`);
   return createPassedCheck("proxy", `${first.address} responds through ${first.through}`);
 }
-
-const explainsNothing = (outcome: unknown): boolean =>
-  outcome instanceof Error && explainError(outcome).code === "network";
 
 const kinds: Readonly<Record<number, FailureKind>> = { 2: "usage", 4: "forbidden", 75: "temporary" };
 

@@ -9,8 +9,7 @@ const emulatorWorkspaces = defineCommand({
   extendsDerived: true,
   async run(input, context, spec) {
     await runDerivedCommand(spec!, input, context);
-    const hides = context.output.isText;
-    if (hides)
+    if (context.output.isText)
       await context.output.note(
         "Secrets are hidden. With the role operate or admin, --json prints them, and svc emulator env prints the variables of the first workspace.",
       );
@@ -44,7 +43,6 @@ const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | 
         body: { status, ...(clusterId && { cluster_id: clusterId }), ...(email && { email }) },
       });
       await context.output.show(response);
-      return undefined;
     },
   });
 

@@ -20,7 +20,6 @@ import {
   printInGroup,
   shouldAnnotate,
 } from "../../output/ci.ts";
-import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
 import { readEmulatorOptions } from "./options.ts";
@@ -46,8 +45,7 @@ const emulatorExec = defineCommand({
     ["Use a copy of a snapshot in each run", "emulator exec --from prepared -- npm test"],
   ],
   async run(input, context) {
-    const [program, ...args] = input.positionals.command;
-    if (program === undefined) throw new UsageError("<command> is required after --");
+    const [program, ...args] = input.positionals.command as readonly [string, ...string[]];
     const options = await readEmulatorOptions(input, context.host);
     const ephemeral = options.file === undefined;
     const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { runFileState: options.file });

@@ -15,7 +15,7 @@ import { withSpinner } from "../../prompt/terminal.ts";
 import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { deliveryFlags, describeResponse, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
-export const emulatorRequests = defineCommand({
+const emulatorRequests = defineCommand({
   words: ["emulator", "requests"],
   summary: "List or follow the requests that the emulator received",
   description:
@@ -62,7 +62,7 @@ async function list(spec: CommandSpec, input: CommandInput, context: Context): P
   }
 }
 
-export const emulatorDeliveries = defineCommand({
+const emulatorDeliveries = defineCommand({
   words: ["emulator", "deliveries"],
   summary: "List or follow webhook deliveries",
   extendsDerived: true,

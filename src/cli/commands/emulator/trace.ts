@@ -30,9 +30,12 @@ const emulatorTrace = defineCommand({
     ["Print the trace as a diagram", "emulator trace T-1 --format mermaid"],
   ],
   async run({ positionals, flags }, context) {
-    const ref = positionals.ref;
-    if (ref === undefined) throw new UsageError("<ref> is required: request:12, T-1, delivery:3, or a W3C trace ID");
-    return flags.follow ? follow(ref, flags.file, context) : show(ref, flags.file, context);
+    const { ref } = positionals;
+    if (!flags.follow) return show(ref, flags.file, context);
+    const format: string = context.output.format;
+    if (format === "otlp" || format === "mermaid")
+      throw new UsageError(`--format ${format} cannot be used with --follow`);
+    return followStream(context, watchTrace, { params: { ref } }, flags.file, formatNode);
   },
 });
 
@@ -52,13 +55,6 @@ async function show(ref: string, file: string | undefined, context: Context) {
   } else {
     await output.show(trace, { rows: "nodes" });
   }
-}
-
-async function follow(ref: string, file: string | undefined, context: Context) {
-  const format: string = context.output.format;
-  if (format === "otlp" || format === "mermaid")
-    throw new UsageError(`--format ${format} cannot be used with --follow`);
-  return followStream(context, watchTrace, { params: { ref } }, file, formatNode);
 }
 
 type TraceTree = Pick<ResultOf<typeof showTrace>, "nodes" | "planned" | "more">;

@@ -1,7 +1,6 @@
 import { lookupTable } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { DeclaredCommand, InterpretedLine } from "../../parse/declaration.ts";
-import { getUnderlyingOperation } from "../../parse/declaration.ts";
+import { type DeclaredCommand, getUnderlyingOperation, type InterpretedLine } from "../../parse/declaration.ts";
 import { explainUserOnly } from "../mcp/operations.ts";
 import { fileNamePattern } from "./schema.ts";
 
