@@ -27,69 +27,56 @@ const webhookPollMs = 3_000;
 /** Interval of checks for a restarted app, which can refuse connections only briefly. */
 const appProbeMs = 200;
 
-/**
- * Reports why a listener no longer gets deliveries: its webhook was disabled or deleted, or its emulator has ended.
- * Only an emulator provides this information.
- */
-export async function watchSubscription(webhook: Webhook, options: WatchOptions, context: Context): Promise<void> {
-  const watchEnd = new AbortController();
-  const emulator = await connectToEmulator(context, watchEnd).catch(() => undefined);
-  if (!emulator) return;
-  const signal = AbortSignal.any([context.signal, watchEnd.signal]);
-  const onDeleted = options.onDeleted && (() => watchEnd.abort());
-  const reconnect = (before: RunningEmulator) => connectToEmulator(context, watchEnd, before);
-  const watch = createWatch(webhook, { ...options, onDeleted, reconnect }, context, emulator, signal);
-  // The emulator of this folder can differ from the service in use.
-  if ((await watch.findWebhook().catch(() => undefined)) === undefined) return;
-  const watching = watch
-    .run()
-    .catch(async (error: unknown) => {
-      if (signal.aborted) return;
-      const reason = error instanceof Error ? error.message : String(error);
-      await context.output.warn(`Webhook ${webhook.id} is no longer watched: ${reason}`);
-    })
-    .finally(() => {
-      if (!context.signal.aborted) options.onDeleted?.();
-    });
-  context.onEnd(() => {
-    watchEnd.abort();
-    return watching;
-  });
-}
-
 interface RunningEmulator {
   readonly client: Client;
   readonly url: string;
   readonly token: string | undefined;
 }
 
-/** Finds the running emulator if its address or token differs from `before`. Rejects if none runs. */
-async function connectToEmulator(
-  context: Context,
-  watchEnd: AbortController,
-  before?: RunningEmulator,
-): Promise<RunningEmulator> {
-  const { baseUrls, credentials } = await context.target("emulator");
-  const [url, token] = [String(baseUrls.emulator), credentials.controlToken];
-  if (before?.url === url && before.token === token) return before;
-  const client = await context.client("emulator", { connections: 2 });
-  // The watch ends before its client, whose end would look like that of the emulator.
-  context.onEnd(async () => watchEnd.abort());
-  return { url, token, client };
-}
-
-function createWatch(
+/**
+ * Reports why a listener no longer gets deliveries: its webhook was disabled or deleted, or its emulator has ended.
+ * Only an emulator provides this information.
+ */
+export async function watchSubscription(
   { id, url }: Webhook,
-  { app, onDeleted, reconnect }: WatchOptions & { reconnect(before: RunningEmulator): Promise<RunningEmulator> },
+  { app, onDeleted }: WatchOptions,
   context: Context,
-  runningEmulator: RunningEmulator,
-  signal: AbortSignal,
-) {
-  const { output } = context;
-  const { wall } = context.host;
+): Promise<void> {
+  const { output, host } = context;
+  const { wall } = host;
   const enableCommand = `svc emulator webhooks enable ${id}`;
-  let emulator = runningEmulator;
+  const watchEnd = new AbortController();
+  const signal = AbortSignal.any([context.signal, watchEnd.signal]);
+  const firstEmulator = await connect().catch(() => undefined);
+  if (!firstEmulator) return;
+  let emulator = firstEmulator;
   let status = "ACTIVE";
+  // The emulator of this folder can differ from the service in use.
+  if ((await findWebhook().catch(() => undefined)) === undefined) return;
+  const watching = run()
+    .catch(async (error: unknown) => {
+      if (signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      await output.warn(`Webhook ${id} is no longer watched: ${reason}`);
+    })
+    .finally(() => {
+      if (!context.signal.aborted) onDeleted?.();
+    });
+  context.onEnd(() => {
+    watchEnd.abort();
+    return watching;
+  });
+
+  /** Finds the running emulator if its address or token differs from `before`. Rejects if none runs. */
+  async function connect(before?: RunningEmulator): Promise<RunningEmulator> {
+    const { baseUrls, credentials } = await context.target("emulator");
+    const [address, token] = [String(baseUrls.emulator), credentials.controlToken];
+    if (before?.url === address && before.token === token) return before;
+    const client = await context.client("emulator", { connections: 2 });
+    // The watch ends before its client, whose end would look like that of the emulator.
+    context.onEnd(async () => watchEnd.abort());
+    return { url: address, token, client };
+  }
 
   async function run(): Promise<void> {
     do await follow();
@@ -147,7 +134,8 @@ function createWatch(
       const resubscribeHint = "To subscribe again, run svc webhooks listen again.";
       const next = onDeleted ? "Another webhook is created." : resubscribeHint;
       await report("webhook_deleted", `Webhook ${id} was deleted. ${next}`);
-      return onDeleted?.();
+      if (onDeleted) watchEnd.abort();
+      return;
     }
     if (status === "DISABLED_BY_USER") {
       return report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enableCommand}`);
@@ -186,7 +174,7 @@ function createWatch(
       await wall.sleep(emulatorProbeMs, signal);
       if (signal.aborted) return false;
       try {
-        emulator = await reconnect(emulator);
+        emulator = await connect(emulator);
         await findWebhook();
         await report("emulator_back", `The emulator at ${emulator.url} is back.`);
         return true;
@@ -204,6 +192,4 @@ function createWatch(
     await output.warn(line);
     if (output.format !== "table") await output.printDocument({ type, webhook_id: id });
   }
-
-  return { run, findWebhook };
 }
