@@ -68,74 +68,61 @@ const maxEventNumbersPerRun = 10_000;
 const maxRunNumber = 100_000;
 
 /** Runs the checks and returns their results in order. Checks that depend on a genuine delivery run after it. */
-export const runChecks = (options: CheckRunOptions): Promise<readonly ReceiverCheckResult[]> =>
-  new CheckRun(options).run();
-
-class CheckRun {
-  readonly #options: CheckRunOptions;
-  readonly #deadline: number;
-  readonly #pace = { bestMs: 0, isSlow: false };
-  readonly #items = new Map<ReceiverCheck, ReceiverCheckResult>();
+export async function runChecks(options: CheckRunOptions): Promise<readonly ReceiverCheckResult[]> {
+  const { url, checks, deliveries, probe, receiver, wall, signal, maxMs } = options;
+  const deadline = wall.monotonicNow() + maxMs;
+  const pace = { bestMs: 0, isSlow: false };
+  const items = new Map<ReceiverCheck, ReceiverCheckResult>();
   /** Check of the last deliveries. */
-  #last: ReceiverCheck | undefined;
-  #isRefusing = false;
+  let last: ReceiverCheck | undefined;
+  let isRefusing = false;
   /** First event number of this run. */
-  #eventOffset = 0;
+  let eventOffset = 0;
 
-  constructor(options: CheckRunOptions) {
-    this.#options = options;
-    this.#deadline = options.wall.monotonicNow() + options.maxMs;
-  }
+  await runGenuineCheck();
+  if (checks.includes(responseTimeCheck)) await runAll([responseTimeCheck]);
+  const needsProbe = checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe");
+  if (needsProbe) await runAll([probeCheck]);
+  const remainingChecks = checks
+    .filter((check) => !items.has(check))
+    .sort((a, b) => Number(a.isLast ?? false) - Number(b.isLast ?? false));
+  // Sequential checks need the results of earlier ones.
+  const single = remainingChecks.filter(
+    ({ expects, requires, isLast }) => expects !== "other" && requires === undefined && !isLast,
+  );
+  await runAll(single, pace.bestMs >= minSlowMs ? maxConcurrency : 1);
+  await runAll(remainingChecks.filter((check) => !single.includes(check)));
+  recordLateEnd();
+  signal.throwIfAborted();
+  return allReceiverChecks.flatMap((check) => items.get(check) ?? []);
 
-  async run(): Promise<readonly ReceiverCheckResult[]> {
-    const { checks, signal } = this.#options;
-    await this.#runGenuineCheck();
-    if (checks.includes(responseTimeCheck)) await this.#runAll([responseTimeCheck]);
-    const needsProbe = checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe");
-    if (needsProbe) await this.#runAll([probeCheck]);
-    const remainingChecks = checks
-      .filter((check) => !this.#items.has(check))
-      .sort((a, b) => Number(a.isLast ?? false) - Number(b.isLast ?? false));
-    // Sequential checks need the results of earlier ones.
-    const single = remainingChecks.filter(
-      ({ expects, requires, isLast }) => expects !== "other" && requires === undefined && !isLast,
-    );
-    await this.#runAll(single, this.#pace.bestMs >= minSlowMs ? maxConcurrency : 1);
-    await this.#runAll(remainingChecks.filter((check) => !single.includes(check)));
-    this.#recordLateEnd();
-    signal.throwIfAborted();
-    return allReceiverChecks.flatMap((check) => this.#items.get(check) ?? []);
-  }
-
-  async #record(item: ReceiverCheckResult): Promise<void> {
-    const { checks, onChecked } = this.#options;
-    if (item.exchanges.length > 0) this.#last = item.check;
-    this.#items.set(item.check, item);
-    if (checks.includes(item.check)) await onChecked(item);
+  async function record(item: ReceiverCheckResult): Promise<void> {
+    if (item.exchanges.length > 0) last = item.check;
+    items.set(item.check, item);
+    if (checks.includes(item.check)) await options.onChecked(item);
   }
 
   /** Sends the deliveries of a check, and reports whether the receiver ended. `offset` selects other events. */
-  async #runCheck(check: ReceiverCheck, timeoutMs: number, offset = 0): Promise<ReceiverCheckResult> {
-    const { url, deliveries, probe, receiver, wall, signal, onExchange, retryLate } = this.#options;
+  async function runCheck(check: ReceiverCheck, timeoutMs: number, offset = 0): Promise<ReceiverCheckResult> {
     const exchanges: ReceiverExchange[] = [];
     const startedAt = wall.monotonicNow();
-    const firstNumber = this.#eventOffset + (allReceiverChecks.indexOf(check) + 1) * maxEventNumbersPerCheck + offset;
+    const firstNumber = eventOffset + (allReceiverChecks.indexOf(check) + 1) * maxEventNumbersPerCheck + offset;
     const checkedAt = wall.now();
     const createEvent = (changes?: EventOptions, further = 0) =>
       deliveries.createEvent(firstNumber + further, changes, checkedAt);
     const finding = await check.run({
-      ...{ deliveries, probe, pace: this.#pace, createEvent },
+      ...{ deliveries, probe, pace, createEvent },
       createGenuine: (changes, further) => deliveries.sign(createEvent(changes, further)),
       async send(delivery) {
         // The exchanges are listed in the order of the requests, and every check waits for all its responses.
         const exchange = { delivery, response: undefined as unknown as ReceiverResponse };
         exchanges.push(exchange);
         exchange.response = await sendDelivery(delivery, { url, wall, signal, timeoutMs });
-        onExchange(check, exchange);
+        options.onExchange(check, exchange);
         return exchange.response;
       },
       async retryLate(event) {
-        const exchange = await retryLate(event);
+        const exchange = await options.retryLate(event);
         exchanges.push(exchange);
         return exchange.response;
       },
@@ -144,117 +131,113 @@ class CheckRun {
     const item = { check, ...finding, exchanges, durationMs: wall.monotonicNow() - startedAt };
     const end = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.exitDescription;
     if (end !== undefined) return markEnded(item, end);
-    const isInconclusive = finding.result !== "passed" && isTooLate(item) && this.#pace.isSlow;
+    const isInconclusive = finding.result !== "passed" && isTooLate(item) && pace.isSlow;
     return isInconclusive ? { ...item, ...notChecked("the receiver is too slow for this check") } : item;
   }
 
   /** Sends the first deliveries. Their duration determines the concurrency of the other checks. */
-  async #runGenuineCheck(): Promise<void> {
-    const pace = this.#pace;
-    const item = await this.#runCheck(genuineCheck, maxResponseMs);
+  async function runGenuineCheck(): Promise<void> {
+    const item = await runCheck(genuineCheck, maxResponseMs);
     const first = item.exchanges[0]!.response;
     pace.bestMs = first.durationMs;
     // The first request of a new process is not representative.
     if (pace.bestMs >= minSlowMs && first.error === undefined) {
-      const { exchanges } = await this.#runCheck(genuineCheck, maxResponseMs, 1);
+      const { exchanges } = await runCheck(genuineCheck, maxResponseMs, 1);
       pace.bestMs = Math.min(pace.bestMs, exchanges[0]!.response.durationMs);
     }
     pace.isSlow = pace.bestMs >= 2 * minSlowMs;
-    await this.#record(item);
+    await record(item);
   }
 
   /** Finds the reason why a check would prove nothing. Returns undefined if the check can run. */
-  #findReasonToSkip(check: ReceiverCheck): string | undefined {
+  function findReasonToSkip(check: ReceiverCheck): string | undefined {
     const { requires } = check;
-    if (requires === "probe" && !this.#options.probe) return "--probe is not given";
-    const first = this.#items.get(genuineCheck)?.exchanges[0]?.response;
+    if (requires === "probe" && !probe) return "--probe is not given";
+    const first = items.get(genuineCheck)?.exchanges[0]?.response;
     // A receiver that has accepted nothing may not have created the file yet that --probe prints.
     if ((check === responseTimeCheck || requires === "probe") && first && !isAccepted(first))
       return `no event was accepted: ${describeResponse(first)}`;
     if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeResponse(first)}`;
-    const probeResult = this.#items.get(probeCheck);
+    const probeResult = items.get(probeCheck);
     if (requires !== "probe" || !probeResult || probeResult.result === "passed") return undefined;
     return probeResult.result === "not_checked" ? probeResult.detail : `the probe does not work: ${probeResult.detail}`;
   }
 
   /** Runs one check, if it can prove something. Returns undefined if the receiver refused the connection. */
-  async #attemptCheck(check: ReceiverCheck, offset = 0): Promise<ReceiverCheckResult | undefined> {
-    const { wall, receiver, maxMs } = this.#options;
+  async function attemptCheck(check: ReceiverCheck, offset = 0): Promise<ReceiverCheckResult | undefined> {
     const cutOff = { ...notChecked(`the time limit of ${maxMs / 1_000} s was reached (--time-limit)`), isCutOff: true };
     const unsent = { check, exchanges: [], durationMs: 0 };
-    const reason = this.#findReasonToSkip(check);
+    const reason = findReasonToSkip(check);
     if (reason !== undefined) return { ...unsent, ...notChecked(reason) };
-    const leftMs = this.#deadline - wall.monotonicNow();
+    const leftMs = deadline - wall.monotonicNow();
     if (leftMs <= 0) return { ...unsent, ...cutOff };
     if (check.requires === "probe" && leftMs < minProbeCheckMs)
       return { ...unsent, ...cutOff, detail: `less than ${minProbeCheckMs / 1_000} s were left of the time limit` };
-    let item = await this.#runCheck(check, Math.min(maxResponseMs, leftMs), offset);
+    let item = await runCheck(check, Math.min(maxResponseMs, leftMs), offset);
     if (check === probeCheck && item.result === "failed") {
       // The receiver can have stored the same events in an earlier run.
-      this.#eventOffset = (1 + (Math.floor(wall.now() / 1_000) % maxRunNumber)) * maxEventNumbersPerRun;
-      item = await this.#runCheck(check, Math.min(maxResponseMs, leftMs), offset);
+      eventOffset = (1 + (Math.floor(wall.now() / 1_000) % maxRunNumber)) * maxEventNumbersPerRun;
+      item = await runCheck(check, Math.min(maxResponseMs, leftMs), offset);
     }
     if (item.exchanges[0]?.response.error?.code === "refused") {
-      this.#isRefusing = true;
+      isRefusing = true;
       return receiver ? undefined : { ...unsent, ...notChecked("the receiver no longer accepts connections") };
     }
     const isConclusive = item.receiverEnd || item.result === "passed" || leftMs >= maxResponseMs || !isTooLate(item);
     return isConclusive ? item : { ...item, ...cutOff };
   }
 
-  get #mustRestart(): boolean {
-    const { receiver } = this.#options;
-    return receiver !== undefined && (receiver.exitDescription !== undefined || this.#isRefusing);
+  function mustRestart(): boolean {
+    return receiver !== undefined && (receiver.exitDescription !== undefined || isRefusing);
   }
 
-  async #restartIfEnded(): Promise<void> {
-    if (!this.#mustRestart) return;
-    this.#isRefusing = false;
-    await this.#options.receiver!.stop();
-    await this.#options.receiver!.start();
+  async function restartIfEnded(): Promise<void> {
+    if (!mustRestart()) return;
+    isRefusing = false;
+    await receiver!.stop();
+    await receiver!.start();
   }
 
   /** Records that a receiver responded to the last check and ended afterwards. */
-  #recordLateEnd(): void {
-    const end = this.#options.receiver?.exitDescription;
-    const lastItem = this.#last && this.#items.get(this.#last);
-    if (lastItem && !lastItem.receiverEnd && end) this.#items.set(lastItem.check, markEnded(lastItem, end));
+  function recordLateEnd(): void {
+    const end = receiver?.exitDescription;
+    const lastItem = last && items.get(last);
+    if (lastItem && !lastItem.receiverEnd && end) items.set(lastItem.check, markEnded(lastItem, end));
   }
 
   /**
    * Runs these checks with limited concurrency. If the receiver ends, the checks with broken connections are repeated
    * sequentially to find the cause.
    */
-  async #runAll(list: readonly ReceiverCheck[], concurrency = 1): Promise<void> {
-    const { signal } = this.#options;
+  async function runAll(list: readonly ReceiverCheck[], concurrency = 1): Promise<void> {
     for (let waiting = list; waiting.length > 0; ) {
       const unfinished: ReceiverCheck[] = [];
       const ended: ReceiverCheckResult[] = [];
-      this.#recordLateEnd();
-      await this.#restartIfEnded();
+      recordLateEnd();
+      await restartIfEnded();
       const attempt = async (check: ReceiverCheck) => {
-        const item = this.#mustRestart ? undefined : await this.#attemptCheck(check);
+        const item = mustRestart() ? undefined : await attemptCheck(check);
         if (item === undefined) unfinished.push(check);
         else if (item.receiverEnd) ended.push(item);
-        else await this.#record(item);
+        else await record(item);
       };
       await runConcurrently(waiting, concurrency, attempt, signal);
-      await this.#repeatChecks(ended);
+      await repeatChecks(ended);
       signal.throwIfAborted();
       waiting = unfinished;
     }
   }
 
   /** Repeats checks sequentially. If no check ends the receiver alone, all of them count as failed. */
-  async #repeatChecks(ended: readonly ReceiverCheckResult[]): Promise<void> {
+  async function repeatChecks(ended: readonly ReceiverCheckResult[]): Promise<void> {
     const retries: ReceiverCheckResult[] = [];
     for (const item of ended) {
-      await this.#restartIfEnded();
-      const retryResult = await this.#attemptCheck(item.check, repeatedNumberOffset);
+      await restartIfEnded();
+      const retryResult = await attemptCheck(item.check, repeatedNumberOffset);
       retries.push(retryResult?.receiverEnd ? { ...retryResult, endsReceiver: true } : (retryResult ?? item));
     }
     const isExplained = retries.some(({ endsReceiver }) => endsReceiver);
-    for (const item of isExplained ? retries : ended) await this.#record(item);
+    for (const item of isExplained ? retries : ended) await record(item);
   }
 }
 
