@@ -1,3 +1,5 @@
+import * as z from "zod";
+import { dictionary } from "../../../api/shapes.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { UsageError } from "../../process/failure.ts";
 
@@ -58,12 +60,15 @@ function scoreCommand({ command, summary, description = "", path = "" }: ListedC
   }, 0);
 }
 
-interface OperationCallInput {
-  readonly operation: string;
-  readonly params?: Readonly<Record<string, string | number>> | undefined;
-  readonly query?: Readonly<Record<string, unknown>> | undefined;
-  readonly body?: unknown;
-}
+/** Input of a call, as an agent provides it. */
+export const callShape = {
+  operation: z.string(),
+  params: dictionary(z.union([z.string(), z.number()])).optional(),
+  query: dictionary(z.unknown()).optional(),
+  // Also without writes, so that a change is rejected as such.
+  body: z.unknown().optional(),
+};
+type OperationCallInput = z.infer<z.ZodObject<typeof callShape>>;
 
 /** Creates command line and standard input of one request. Throws UsageError if agents cannot run the command. */
 export function createCallLine(

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { exampleContract } from "../../../api/contracts/contracts.ts";
-import { dictionary } from "../../../api/shapes.ts";
 import { UsageError } from "../../process/failure.ts";
-import { createCallLine, findCommand, findCommands } from "./operations.ts";
+import { callShape, createCallLine, findCommand, findCommands } from "./operations.ts";
 import { type McpToolResult, type ToolRunner, toDataResult } from "./runner.ts";
 
 /** Tool of the server. The server validates the input before it runs the tool. */
@@ -27,13 +26,7 @@ const createOperationCallTool = (allowWrites: boolean) =>
   defineTool(
     "call",
     allowWrites ? "Call an operation" : "Call a read-only operation",
-    {
-      operation: stringSchema,
-      params: dictionary(z.union([z.string(), z.number()])).optional(),
-      query: dictionary(z.unknown()).optional(),
-      // Also without writes, so that a change is rejected as such.
-      body: z.unknown().optional(),
-    },
+    callShape,
     async (input, runner) => {
       const { argv, stdin } = createCallLine(await runner.listCommands(), input, allowWrites);
       return runner.run(argv, stdin);
