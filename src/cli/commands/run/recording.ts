@@ -1,3 +1,4 @@
+import { parse as parseQuery } from "node:querystring";
 import { listRequests } from "../../../api/emulator/requests.ts";
 import { findOperationAt, type Operation, type ResultOf } from "../../../api/operation.ts";
 import { registry } from "../../../api/registry.ts";
@@ -55,15 +56,9 @@ export async function readRecording(client: Client) {
 
 /** Returns undefined for a request that the operation does not declare. */
 function toAction({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation) {
-  const [path = "", search] = target.split(/\?(.*)/s);
+  const [path = "", search = ""] = target.split(/\?(.*)/s);
   if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
-  const parameters = new URLSearchParams(search);
-  const query = Object.fromEntries(
-    [...parameters.keys()].map((name) => {
-      const values = parameters.getAll(name);
-      return [name, values.length === 1 ? values[0] : values];
-    }),
-  );
+  const query = { ...parseQuery(search) };
   const segments = path.split("/");
   const params = Object.fromEntries(
     operation.path.split("/").flatMap((segment, i) => {
