@@ -6,7 +6,6 @@ export type SavedValues = ReadonlyMap<string, unknown>;
 /** `$$` is a literal dollar sign. `$name` and `${name.path}` are references. Any other dollar sign is literal. */
 const referencePattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
 
-/** A string that consists of one reference. */
 const singleReferencePattern = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
 
 /** Finds the names that a value refers to, each with the path of its string. */

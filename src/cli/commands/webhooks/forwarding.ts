@@ -126,7 +126,6 @@ export async function verifyReceivedDelivery(
     /** ID that commands accept: `T-12`, or `H-12` for a contract executed outside the platform (DECISIONS.md, F1). */
     composite_id: contractId === null ? null : `${kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${contractId}`,
     verified: verdict.ok,
-    /** Reason for a rejected signature. */
     reason: verdict.ok ? null : verdict.reason,
     bytes: body.length,
   };

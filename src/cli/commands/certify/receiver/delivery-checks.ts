@@ -24,7 +24,6 @@ import {
   type ReceiverResponse,
 } from "./delivery.ts";
 
-/** Differences of a delivery from the default one. */
 interface DeliveryVariant extends EventOptions {
   readonly form?: JsonForm;
   /** Serializes the same document differently. */
@@ -41,7 +40,6 @@ const sendOne =
     return assessResponse(await send(vary?.(delivery) ?? delivery));
   };
 
-/** Creates a variant that changes all headers. */
 const changeHeaders =
   (change: (name: string, value: string) => readonly [string, string]) =>
   ({ body, headers }: RawDelivery): RawDelivery => ({

@@ -32,7 +32,6 @@ export interface ForgeryOptions {
   readonly encoding?: "hex" | "base64";
   /** A decoded key, or the string of the key without decoding. */
   readonly key?: string | Buffer;
-  /** Changes the signature. */
   readonly edit?: (signature: string) => string;
 }
 

@@ -51,7 +51,6 @@ const wrongSignatureCheckIds = ["undecoded-key", otherDigest, otherEncoding, "up
 /** Checks of JSON formats, which differ between serializers. */
 const jsonFormCheckIds = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
 
-/** Checks of bodies that arrive in parts. */
 const partialBodyCheckIds = ["raw-body.split-character", "raw-body.long", "transfer.chunked"];
 
 /**
@@ -95,7 +94,6 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
 const isGenuine = ({ check }: ReceiverCheckResult): boolean => check.expects === "accept";
 const isSignature = ({ check }: ReceiverCheckResult): boolean => check.id.startsWith("signature.");
 
-/** Mistakes, and the checks that they explain. */
 type Explanation = readonly [mistakes: string | readonly string[], matches: (item: ReceiverCheckResult) => boolean];
 
 /** Explains the rejection of the genuine event by its response, and by what the receiver accepts instead. */

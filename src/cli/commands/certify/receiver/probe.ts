@@ -85,7 +85,6 @@ export function createProbe(command: string, options: ProbeOptions): ReceiverPro
 const maxProbeMs = 5_000;
 const maxOutputBytes = 1024 * 1024;
 
-/** Runs the command and returns its output. */
 async function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise<string> {
   const child = startProcessGroup(command, { cwd: host.cwd, env, stderr: "ignore" });
   const chunks: Buffer[] = [];
@@ -119,7 +118,6 @@ const repeatedEventOffset = 50;
 
 export type RunProbeCheck = (probe: ReceiverProbe, context: CheckContext) => Promise<CheckFinding>;
 
-/** Creates a check that runs only with --probe. */
 export const createProbeCheck = (
   declaration: Pick<ReceiverCheck, "id" | "summary" | "reason" | "mistake">,
   check: RunProbeCheck,

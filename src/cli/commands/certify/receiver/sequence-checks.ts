@@ -17,7 +17,6 @@ import { confirmFailure, createProbeCheck, type RunProbeCheck } from "./probe.ts
 
 const maxParallelDeliveries = 64;
 
-/** Checks of several deliveries. */
 export const sequenceChecks: readonly ReceiverCheck[] = [
   accepts(
     "duplicate",
@@ -81,7 +80,6 @@ async function sendBoth(
   return failed(`${describeResponse(response)} to ${name}`);
 }
 
-/** Sends an event again after the sender disconnected. */
 function resendAfter(hangsUp: "in-body" | "after-body"): RunCheck {
   return async ({ createGenuine, send }) => {
     const delivery = createGenuine();

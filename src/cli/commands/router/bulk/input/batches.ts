@@ -127,7 +127,6 @@ export class FinishedBatches {
 /** Maximum of distinct identifiers that are counted, because a set of millions would use most of the memory. */
 const maxCounted = 100_000;
 
-/** Counter of distinct identifiers. */
 export class IdentifierCounter {
   readonly #toValue: IdentifierKind["toValue"];
   readonly #values = new Set<string>();

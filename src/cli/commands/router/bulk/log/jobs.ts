@@ -28,7 +28,6 @@ const JobRecord = JobPlan.extend({
 });
 export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
 
-/** A job while it runs. */
 export interface JobRun {
   readonly record: JobRecord;
   readonly work: BulkJobKind;

@@ -18,7 +18,6 @@ export const formatResultLine = (result: ResultRow): string =>
 export const formatInvalidRow = ({ number: row, text: input, problem: message }: InvalidRow): string =>
   formatResultLine({ row, input, status: "invalid", code: "invalid_identifier", message, moved_from: "" });
 
-/** Reason why a valid row failed. */
 export interface RowFailure {
   readonly code: string;
   readonly message: string;
