@@ -14,7 +14,6 @@ import {
   resolveEmulatorSetting,
   resolveProfileSetting,
   resolveServiceSettings,
-  type SettingValue,
 } from "../connection/resolve-settings.ts";
 import { formatNextCommand } from "../parse/argv.ts";
 import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
@@ -130,22 +129,19 @@ async function checkSignIns(context: Context): Promise<CheckResult> {
   }
 }
 
-async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise<CheckResult> {
-  const listener = await probeListener(url);
-  const location = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
-  return listener
-    ? createPassedCheck("emulator", location)
-    : createFailedCheck("emulator", `No emulator responds at ${location}`, "temporary");
-}
-
 async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   const file = resolveStateFile(host, undefined);
   const running = await readRunFileOf(file, undefined);
   const setting = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
     () => undefined,
   );
-  if (setting && !globals.emulator && (!running || setting.url.origin.startsWith("profile ")))
-    return checkNamedEmulator(setting.url);
+  if (setting && !globals.emulator && (!running || setting.url.origin.startsWith("profile "))) {
+    const { value: url, origin } = setting.url;
+    const location = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
+    return (await probeListener(url))
+      ? createPassedCheck("emulator", location)
+      : createFailedCheck("emulator", `No emulator responds at ${location}`, "temporary");
+  }
   if (!running) return createSkippedCheck("emulator", "No emulator is running in this folder");
   const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
   if (globals.emulator || !setting) return createPassedCheck("emulator", runningEmulator);

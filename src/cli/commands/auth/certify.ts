@@ -51,11 +51,13 @@ const authCertify = defineCommand({
       await context.output.show(rows, { fields: ["id", "scenario", "summary", "basis"] });
       return undefined;
     }
-    const argv = requireCommand(input.positionals.command);
+    const [program, ...args] = input.positionals.command ?? [];
+    if (program === undefined)
+      throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const writeReport = await createReportWriter(input.flags.report, context.host);
     const names = [...new Set(selectedChecks.map(({ scenario }) => scenario))];
-    const results = await runScenarios(names, { argv, maxWaitMs }, context);
+    const results = await runScenarios(names, { argv: [program, ...args], maxWaitMs }, context);
     const hasRequested = results.some(({ deviceRequests }) => deviceRequests.length > 0);
     const failure = hasRequested ? undefined : createNeverRequestedError(results[0]!);
     const outcomes = selectedChecks.map(({ id, scenario, basis, assess }): CheckOutcome => {
@@ -72,11 +74,6 @@ const authCertify = defineCommand({
     return outcomes.some(({ result }) => fails.includes(result)) ? "failed" : undefined;
   },
 });
-
-function requireCommand([program, ...args]: readonly string[] = []): readonly [string, ...string[]] {
-  if (program !== undefined) return [program, ...args];
-  throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
-}
 
 interface CheckOutcome extends CheckFinding, Pick<ClientCheck, "id" | "scenario" | "basis"> {
   /** Duration of the scenario. */

@@ -130,8 +130,7 @@ function parseQuery({ flags: options }: CommandInputOf<typeof flags>): Query {
     throw new InputRequiredError("contract", "--contract is required with --status");
   if (webhook !== undefined && outcome === undefined)
     throw new InputRequiredError("outcome", "--outcome is required with --webhook");
-  const query = { activity, outcome, contract_status: status, contract, webhook, count };
-  return pickGiven(query, ["activity", "outcome", "contract_status", "contract", "webhook", "count"]);
+  return { activity, outcome, contract_status: status, contract, webhook, count };
 }
 
 function describeQuery({ activity, outcome, contract_status, contract, count }: Query): string {

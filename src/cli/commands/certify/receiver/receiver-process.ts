@@ -30,6 +30,7 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
   let stopTimeoutMs = maxShutdownMs;
   shutdown.onForcedExit(() => child && killProcessGroup(child, "SIGKILL"));
 
+  /** Describes the exit of the process, such as `exit code 3`. Returns undefined while the process runs. */
   const describeExit = () => {
     const { exitCode = null, signalCode = null } = child ?? {};
     return signalCode ?? (exitCode === null ? undefined : `exit code ${exitCode}`);
@@ -56,10 +57,7 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
   }
 
   return {
-    /** Exit of the process, such as `exit code 3`. Undefined while the process runs. */
-    get exitDescription() {
-      return describeExit();
-    },
+    describeExit,
 
     /**
      * Waits briefly for the exit after a broken connection, because a process closes its connections before it ends.

@@ -129,7 +129,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     });
     signal.throwIfAborted();
     const item = { check, ...finding, exchanges, durationMs: wall.monotonicNow() - startedAt };
-    const end = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.exitDescription;
+    const end = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.describeExit();
     if (end !== undefined) return markEnded(item, end);
     const isInconclusive = finding.result !== "passed" && isTooLate(item) && pace.isSlow;
     return isInconclusive ? { ...item, ...notChecked("the receiver is too slow for this check") } : item;
@@ -188,7 +188,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   }
 
   function mustRestart(): boolean {
-    return receiver !== undefined && (receiver.exitDescription !== undefined || isRefusing);
+    return receiver !== undefined && (receiver.describeExit() !== undefined || isRefusing);
   }
 
   async function restartIfEnded(): Promise<void> {
@@ -200,7 +200,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
 
   /** Records that a receiver responded to the last check and ended afterwards. */
   function recordLateEnd(): void {
-    const end = receiver?.exitDescription;
+    const end = receiver?.describeExit();
     const lastItem = last && items.get(last);
     if (lastItem && !lastItem.receiverEnd && end) items.set(lastItem.check, markEnded(lastItem, end));
   }
