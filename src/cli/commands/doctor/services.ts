@@ -16,11 +16,7 @@ import { type FailureKind, UsageError } from "../../process/failure.ts";
 /** A greater clock skew invalidates signed addresses, codes and tokens. */
 const maxClockSkewMs = 30_000;
 
-type ServiceResponse = {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly value: unknown;
-  readonly tookMs: number;
-};
+type ServiceResponse = Exclude<Awaited<ReturnType<typeof requestService>>, Error>;
 
 export async function checkServices(context: Context): Promise<CheckResult[]> {
   const target = await context.target("router").catch((error: unknown) => error);
