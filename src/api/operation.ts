@@ -266,15 +266,13 @@ export type ArgumentsOf<O extends Operation> = Argument<UrlPartInput<O, "params"
   Argument<PartInput<O["request"]["headers"]>, "headers"> &
   Argument<BodyInput<O["request"]["body"]>, "body">;
 
-type ResponseOf<B> = B extends { kind: "json" | "events"; schema: infer S extends z.ZodType }
-  ? B extends { kind: "events" }
+type ResponseOf<B> = B extends { kind: "json"; schema: infer S extends z.ZodType }
+  ? z.input<S>
+  : B extends { kind: "events"; schema: infer S extends z.ZodType }
     ? AsyncIterable<z.output<S>>
-    : z.input<S>
-  : B extends { kind: "html" }
-    ? string
     : B extends { kind: "bytes" }
       ? Uint8Array | AsyncIterable<Uint8Array>
-      : B extends { kind: "redirect" }
+      : B extends { kind: "html" | "redirect" }
         ? string
         : undefined;
 
@@ -310,13 +308,9 @@ const framing = ["connection", "content-length", "keep-alive", "te", "trailer", 
 /** Headers of a scripted response. */
 export const responseHeaders = dictionary(z.string()).superRefine((input, context) => {
   for (const [name, value] of Object.entries(input)) {
-    const message = findHeaderProblem(name, value);
-    if (message !== undefined) context.addIssue({ code: "custom", message, path: [name] });
+    const addIssue = (message: string) => context.addIssue({ code: "custom", message, path: [name] });
+    if (!isHeaderName(name)) addIssue("must be letters, digits and !#$%&'*+-.^_`|~");
+    else if (framing.includes(name.toLowerCase())) addIssue("is set by the emulator");
+    else if (!isHeaderValue(value)) addIssue("must be ISO-8859-1 without control characters");
   }
 });
-
-function findHeaderProblem(name: string, value: string): string | undefined {
-  if (!isHeaderName(name)) return "must be letters, digits and !#$%&'*+-.^_`|~";
-  if (framing.includes(name.toLowerCase())) return "is set by the emulator";
-  return isHeaderValue(value) ? undefined : "must be ISO-8859-1 without control characters";
-}

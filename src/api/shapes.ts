@@ -5,8 +5,6 @@ import { durationPattern, parseDuration } from "../base/quantities.ts";
 import { joinWords } from "../base/text.ts";
 import { maxRetryDelayMs } from "./webhook-retries.ts";
 
-const countGiven = (value: object, names: readonly string[]): number =>
-  names.filter((name) => (value as Readonly<Record<string, unknown>>)[name] !== undefined).length;
 /** Strings that are described where they are used. */
 export const optionalString = z.string().optional();
 export const nullableString = z.string().nullable();
@@ -29,25 +27,11 @@ export const requireExactlyOne = <S extends z.ZodObject>(
   ...names: readonly (keyof S["shape"] & string)[]
 ): S =>
   schema
-    .refine((value) => countGiven(value, names) === 1, `exactly one of ${joinWords(names)} is required`)
+    .refine(
+      (value: Readonly<Record<string, unknown>>) => names.filter((name) => value[name] !== undefined).length === 1,
+      `exactly one of ${joinWords(names)} is required`,
+    )
     .meta(oneOf(...names));
-
-/** Requires at least one of the fields. */
-export const requireAtLeastOne = <S extends z.ZodObject>(
-  schema: S,
-  ...names: readonly (keyof S["shape"] & string)[]
-): S =>
-  schema.refine((value) => countGiven(value, names) > 0, `${names.join(" or ")} is required`).meta(anyOf(...names));
-
-/** Requires at most one of the fields. */
-export const rejectCombination = <S extends z.ZodObject>(
-  schema: S,
-  one: keyof S["shape"] & string,
-  other: keyof S["shape"] & string,
-): S =>
-  schema
-    .refine((value) => countGiven(value, [one, other]) < 2, `${other} cannot be used with ${one}`)
-    .meta({ not: { required: [one, other] } });
 
 /**
  * A time in a response, ISO 8601 with an offset. Responses are not validated, because only the emulator's clock or
@@ -66,17 +50,12 @@ export const duration = (like: string) =>
     .refine((text) => parseDuration(text) !== 0, "must be longer than 0")
     .meta({ pattern: durationPattern });
 
-function isRetryDelay(text: string): boolean {
-  const ms = parseDuration(text) ?? 0;
-  return ms > 0 && ms <= maxRetryDelayMs;
-}
-
 /** The delays before the retries of a webhook. An empty list means no retries. */
 export const retrySchedule = z
   .array(
     z
       .string()
-      .refine(isRetryDelay, {
+      .refine((text) => (parseDuration(text) || Number.POSITIVE_INFINITY) <= maxRetryDelayMs, {
         error: ({ input }) => `must be a duration of at most 365 days (5m, PT5M), got ${JSON.stringify(input)}`,
       })
       .meta({ pattern: durationPattern }),

@@ -3,7 +3,7 @@ import { activities } from "../activities.ts";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { dictionary, rejectCombination, timestamp } from "../shapes.ts";
+import { dictionary, timestamp } from "../shapes.ts";
 import { receiverTimeoutMs } from "./shapes.ts";
 
 export const fireActivity = defineOperation({
@@ -16,8 +16,8 @@ export const fireActivity = defineOperation({
   path: "/_emulator/activities",
   request: {
     body: json(
-      rejectCombination(
-        z.object({
+      z
+        .object({
           activity: z.enum(activities as [string, ...string[]]).describe(`One of the ${activities.length} activities`),
           contract_id: z
             .union([z.int(), z.string()])
@@ -43,10 +43,9 @@ export const fireActivity = defineOperation({
             .describe(
               "Respond after one attempt for each webhook. If there is no webhook, the request fails and nothing is stored",
             ),
-        }),
-        "payload",
-        "data",
-      ),
+        })
+        .refine(({ payload, data }) => payload === undefined || data === undefined, "data cannot be used with payload")
+        .meta({ not: { required: ["payload", "data"] } }),
     ),
   },
   responses: {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { clockModes } from "../../base/clock.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { duration, requireAtLeastOne, requireExactlyOne, timestamp } from "../shapes.ts";
+import { anyOf, duration, requireExactlyOne, timestamp } from "../shapes.ts";
 
 const Mode = z.enum(clockModes);
 const Queue = {
@@ -21,16 +21,15 @@ export const Clock = z.strictObject({
   ...Queue,
 });
 
-const ClockSettings = requireAtLeastOne(
-  z.object({
+const ClockSettings = z
+  .object({
     mode: Mode.optional().describe(
       "real: time passes; manual: only commands advance time; auto: time jumps to the next due entry",
     ),
     speed: z.number().positive().max(1_000_000).optional().describe("Virtual seconds per second, in mode real"),
-  }),
-  "mode",
-  "speed",
-);
+  })
+  .refine(({ mode, speed }) => mode !== undefined || speed !== undefined, "mode or speed is required")
+  .meta(anyOf("mode", "speed"));
 
 const Target = requireExactlyOne(
   z.object({

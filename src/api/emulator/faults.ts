@@ -62,24 +62,16 @@ const matchers = z.object({
 });
 type FaultFields = z.infer<typeof matchers>;
 
-const onlyIncoming = [
-  "service",
-  "operation",
-  "method",
-  "header",
-  "latency_ms",
-  "reset",
-  "status",
-  "truncated",
-] as const satisfies readonly (keyof FaultFields)[];
+const { path: _, ...onlyIncoming } = incoming;
+const incomingFields = Object.keys(onlyIncoming) as (keyof typeof onlyIncoming)[];
 const statusFields = ["response_headers", "response_body"] as const;
 const effectsOfIncoming = ["latency_ms", "reset", "status", "truncated"] as const;
 const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
-const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
+const outgoingFields = Object.keys(outgoing) as (keyof typeof outgoing)[];
 
 /** Returns a message for each contradiction, such as a fault without an effect or a field of the other direction. */
 function findContradictions(input: FaultFields): string[] {
-  const foreign = input.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...statusFields];
+  const foreign = input.direction === "incoming" ? outgoingFields : incomingFields;
   const problems = foreign
     .filter((name) => input[name] !== undefined)
     .map((name) => `${name} cannot be used with direction ${input.direction}`);
@@ -103,12 +95,12 @@ const fieldConflictRules = {
   if: { properties: { direction: { const: "incoming" } } },
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so, and nothing awaits a schema.
   then: {
-    ...forbidFields(onlyOutgoing),
+    ...forbidFields(outgoingFields),
     anyOf: effectsOfIncoming.map(requireField),
     dependentRequired: Object.fromEntries(statusFields.map((name) => [name, ["status"]])),
   },
   else: {
-    ...forbidFields([...onlyIncoming, ...statusFields]),
+    ...forbidFields(incomingFields),
     ...requireField("effect"),
     if: requireField("delay"),
     // biome-ignore lint/suspicious/noThenProperty: as above.
