@@ -6,9 +6,10 @@ import {
   describeAlteredAttempts,
   describeAttemptOutcome,
   formatAttemptLabel,
+  type Webhook,
 } from "../../src/api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type Fault } from "../../src/api/webhook-health/causes.ts";
-import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../src/api/webhook-health/health.ts";
+import { assessDeletedWebhook, assessWebhook } from "../../src/api/webhook-health/health.ts";
 import { explainNoDeliveries } from "../../src/api/webhook-health/streak.ts";
 import { specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 import { createDelivery, createWebhook, formatIsoTime } from "../console/webhook-records.ts";
@@ -31,11 +32,7 @@ const createFault = (effect: Fault["effect"], overrides: Partial<Fault> = {}): F
   id: 1,
   direction: "outgoing",
   effect,
-  nth: 1,
-  chance: 1,
-  seed: 1,
-  matched: 3,
-  hit: 3,
+  ...{ nth: 1, chance: 1, seed: 1, matched: 3, hit: 3 },
   ...overrides,
 });
 

@@ -1,5 +1,4 @@
-import type { Delivery } from "../../src/api/webhook-health/attempts.ts";
-import type { Webhook } from "../../src/api/webhook-health/health.ts";
+import type { Delivery, Webhook } from "../../src/api/webhook-health/attempts.ts";
 import { specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 
 export const begin = Date.parse("2031-01-02T03:04:05Z");

@@ -1,8 +1,10 @@
 import { lookupTable } from "../../base/object.ts";
 import { capitalize } from "../../base/text.ts";
 import type { listDeliveries } from "../emulator/deliveries.ts";
+import type { listControlWebhooks } from "../emulator/webhooks.ts";
 import type { ResultOf } from "../operation.ts";
 
+export type Webhook = ResultOf<typeof listControlWebhooks>[number];
 export type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 export type Attempt = Delivery["attempts"][number];
 
@@ -49,7 +51,8 @@ export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error"
   const { status, error } = attempt;
   const effect = getCausingFault(attempt);
   if (effect === "drop") return `A scripted fault ${blamedEffects.drop} (drop).`;
-  const outcome = status !== null ? `The receiver responded ${status}` : trimPeriod(error?.message ?? "No response");
+  const outcome =
+    status !== null ? `The receiver responded ${status}` : (error?.message ?? "No response").replace(/\.$/, "");
   return effect === undefined ? `${outcome}.` : `${outcome}; a scripted fault ${blamedEffects[effect]} (${effect}).`;
 }
 
@@ -92,8 +95,6 @@ const alterations = lookupTable({
 export const wasSentUnaltered = ({ fault }: Pick<Attempt, "fault">): boolean =>
   fault === null || !["drop", "tamper", "wrong_key"].includes(fault.effect);
 
-const trimPeriod = (text: string): string => text.replace(/\.$/, "");
-
 /** Data that determine the outcome of a delivery. */
 interface DeliveryOutcome {
   readonly outcome: string;
@@ -104,9 +105,6 @@ interface DeliveryOutcome {
   readonly label?: string | undefined;
 }
 
-/** The stored form of the outcome, with times in virtual milliseconds. */
-type ScheduledOutcome = Pick<DeliveryOutcome, "outcome"> & { readonly next_attempt_at: number | null };
-
 /** Reports whether the next attempt will be skipped because the webhook is disabled or deleted (DECISIONS.md, C18). */
 export const isToBeSkipped = ({ next_attempt_at: next, webhook_status: status }: DeliveryOutcome): boolean =>
   next !== null && status !== "ACTIVE";
@@ -116,9 +114,14 @@ export const isUndelivered = (delivery: DeliveryOutcome): boolean =>
   delivery.label === undefined &&
   (delivery.outcome === "failed" || delivery.outcome.startsWith("skipped_") || isToBeSkipped(delivery));
 
-/** Reports whether the last attempt of a delivery failed and the next one is pending, neither due nor running. */
-export const isAwaitingRetry = ({ outcome, next_attempt_at: next }: ScheduledOutcome, now: number): boolean =>
-  outcome === "retrying" && next !== null && next > now;
+/**
+ * Reports whether the last attempt of a delivery failed and the next one is pending, neither due nor running. Times are
+ * in virtual milliseconds.
+ */
+export const isAwaitingRetry = (
+  { outcome, next_attempt_at: next }: { readonly outcome: string; readonly next_attempt_at: number | null },
+  now: number,
+): boolean => outcome === "retrying" && next !== null && next > now;
 
 /** Formats the status of a delivery for lists and views. `attempts` is the number of attempts, including resends. */
 export function formatDeliveryStatus(delivery: DeliveryOutcome, attempts: number): string {

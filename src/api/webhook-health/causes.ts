@@ -3,7 +3,7 @@ import { matchesPathPattern } from "../../base/urls.ts";
 import type { listFaults } from "../emulator/faults.ts";
 import type { ResultOf } from "../operation.ts";
 import { describeRetrySchedule, type RetrySchedule } from "../webhook-retries.ts";
-import { type Attempt, describeAttemptOutcome, getCausingFault } from "./attempts.ts";
+import { type Attempt, describeAttemptOutcome, getCausingFault, type Webhook } from "./attempts.ts";
 
 /** A recommended action, with its command if there is one. */
 export interface RemedyStep {
@@ -105,14 +105,8 @@ const byError = new Map<string, Partial<Cause>>([
 
 export type Fault = ResultOf<typeof listFaults>[number];
 
-interface FaultTarget {
-  readonly id: number;
-  readonly url: string;
-  readonly only_for_activities: readonly string[];
-}
-
 /** Returns the scripted faults that can still affect deliveries to a webhook. */
-export const findActiveFaults = ({ id, url, only_for_activities: wanted }: FaultTarget, faults: readonly Fault[]) =>
+export const findActiveFaults = ({ id, url, only_for_activities: wanted }: Webhook, faults: readonly Fault[]) =>
   faults.filter(
     (fault) =>
       fault.direction === "outgoing" &&

@@ -1,7 +1,5 @@
 import { pluralize } from "../../base/text.ts";
 import { extractHost } from "../../base/urls.ts";
-import type { listControlWebhooks } from "../emulator/webhooks.ts";
-import type { ResultOf } from "../operation.ts";
 import { failuresUntilDisabled, type RetrySchedule } from "../webhook-retries.ts";
 import {
   type Delivery,
@@ -10,6 +8,7 @@ import {
   hasSucceeded,
   isUndelivered,
   summarizeAttemptOutcome,
+  type Webhook,
 } from "./attempts.ts";
 import {
   describeFault,
@@ -28,8 +27,6 @@ import {
   findFailureStreak,
 } from "./streak.ts";
 
-export type Webhook = ResultOf<typeof listControlWebhooks>[number];
-
 /** Data of a webhook. */
 export interface WebhookFacts extends ExplanationOptions {
   /** Deliveries of this webhook, in any order. */
@@ -42,28 +39,13 @@ export interface WebhookFacts extends ExplanationOptions {
 }
 
 /** Findings about the deliveries of a webhook, for the command line and the console. */
-export interface WebhookHealth {
+export interface WebhookHealth extends ReturnType<typeof summarizeStreak> {
   /** Status in one or two words. */
   readonly state: { readonly tone: "good" | "warn" | "bad" | "none"; readonly words: string };
   /** Whether the webhook fails. If true, svc webhooks why exits with 1. */
   readonly failing: boolean;
   /** Whether no delivery was sent to the webhook or skipped. */
   readonly isUntouched: boolean;
-  /** Time of the first failed attempt since the last success, or null if no attempt failed. */
-  readonly since: string | null;
-  /** The last failed attempt since the last success, or undefined. */
-  readonly failed: DeliveryAttempt | undefined;
-  /** Number of failed attempts since the last success. */
-  readonly failures: number;
-  readonly deliveredAt: string | null;
-  /** The attempt with which the failures began, or undefined if there are none. */
-  readonly first: DeliveryAttempt | undefined;
-  /** Sentence about the deliveries that fail while others succeed. */
-  readonly failurePattern: string | null;
-  /** Sentence about the result of the last attempt. */
-  readonly lastFailure: string | null;
-  /** Start of the receiver's response. */
-  readonly responseText: string | null;
   /** Sentences about the first failure, the last one, their common cause and the consequences, in this order. */
   readonly explanation: readonly string[];
   /** Short form of the reason. */
@@ -129,24 +111,28 @@ export function assessDeletedWebhook(deliveries: readonly Delivery[], at: Webhoo
 
 const compareByAge = (a: Delivery, b: Delivery): number => compareStrings(a.created_at, b.created_at) || a.id - b.id;
 
-type StreakFacts = Pick<
-  WebhookHealth,
-  "since" | "first" | "failed" | "failures" | "failurePattern" | "deliveredAt" | "lastFailure" | "responseText"
->;
+type StreakFacts = ReturnType<typeof summarizeStreak>;
 
-/** Summarizes the failures, independently of the status of the webhook. */
-function summarizeStreak(deliveries: readonly Delivery[]): StreakFacts {
-  const { failed, only } = findFailureStreak(deliveries);
+/** Summarizes the failures since the last success, independently of the status of the webhook. */
+function summarizeStreak(deliveries: readonly Delivery[]) {
+  const { failed, failurePattern } = findFailureStreak(deliveries);
   const [first, last] = [failed[0], failed.at(-1)];
   const delivered = deliveries.flatMap(({ attempts }) => attempts.filter(hasSucceeded).map(({ at }) => at));
   return {
+    /** Time of the first failed attempt. Null if no attempt failed. */
     since: first?.attempt.at ?? null,
+    /** The attempt with which the failures began. */
     first,
+    /** The last failed attempt. */
     failed: last,
+    /** Number of failed attempts. */
     failures: failed.length,
-    failurePattern: only ?? null,
+    /** Sentence about the deliveries that fail while others succeed. Null if all deliveries fail or none. */
+    failurePattern,
     deliveredAt: delivered.sort(compareStrings).at(-1) ?? null,
+    /** Sentence about the result of the last attempt. */
     lastFailure: last ? describeAttemptOutcome(last.attempt) : null,
+    /** Start of the receiver's response. */
     responseText: last?.attempt.response ?? null,
   };
 }
@@ -232,9 +218,6 @@ function formatShortState(
   return [...reasons, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "no delivery is lost");
 }
 
-/** Reports whether an option of the emulator allows the forbidden address. */
-const isAllowable = (forbidden: string): boolean => forbidden.includes("--webhook-allow");
-
 /** Number of undelivered deliveries. It is a minimum if older deliveries were not read. */
 interface UnsentCount {
   readonly count: number;
@@ -252,7 +235,7 @@ function suggestSteps(
   if (isScripted && acting.length === 0)
     steps.push({ kind: "fault", words: "The scripted fault that caused this is no longer active." });
   if (forbidden === null) steps.push(...(last ? diagnoseFailedAttempt(last.attempt).steps : []));
-  else if (isAllowable(forbidden))
+  else if (forbidden.includes("--webhook-allow"))
     steps.push(
       { kind: "allow", words: "Stop the emulator", command: "svc emulator stop" },
       {

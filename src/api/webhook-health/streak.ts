@@ -4,19 +4,12 @@ import { joinWords } from "../../base/text.ts";
 import type { listActivities } from "../emulator/activities.ts";
 import type { ResultOf } from "../operation.ts";
 import { deliveredRetentionMs } from "../webhook-retries.ts";
-import { type Attempt, type Delivery, hasSucceeded } from "./attempts.ts";
+import { type Attempt, type Delivery, hasSucceeded, type Webhook } from "./attempts.ts";
 
 /** An attempt and its delivery. */
 export interface DeliveryAttempt {
   readonly delivery: Delivery;
   readonly attempt: Attempt;
-}
-
-/** The attempts that failed since the last success, in order. */
-export interface FailureStreak {
-  readonly failed: readonly DeliveryAttempt[];
-  /** Sentence about the deliveries that fail while others succeed. Undefined if all deliveries fail or none. */
-  readonly only: string | undefined;
 }
 
 /** Compares attempts by time, oldest first. */
@@ -26,10 +19,10 @@ export const compareAttemptTimes = (a: DeliveryAttempt, b: DeliveryAttempt): num
 export const compareStrings = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * Returns the relevant failures, which are those since the last success. If some deliveries always fail while others
- * succeed, only their failures are returned.
+ * Returns the relevant failures in order, which are those since the last success. If some deliveries always fail while
+ * others succeed, only their failures are returned, with a sentence about these deliveries.
  */
-export function findFailureStreak(deliveries: readonly Delivery[]): FailureStreak {
+export function findFailureStreak(deliveries: readonly Delivery[]) {
   const attempts = deliveries.flatMap((delivery) =>
     delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })),
   );
@@ -43,9 +36,9 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
     // If other deliveries are among the last failures, this property is not the common cause.
     if (failing.length === 0 || failing.length > maxNamed || sinceSuccess.some((one) => !failed.includes(one)))
       continue;
-    return { failed, only: `${describe(failing.map(({ value }) => value))} Other deliveries arrive.` };
+    return { failed, failurePattern: `${describe(failing.map(({ value }) => value))} Other deliveries arrive.` };
   }
-  return { failed: sinceSuccess, only: undefined };
+  return { failed: sinceSuccess, failurePattern: null };
 }
 
 /** Maximum number of names in a sentence. */
@@ -105,13 +98,6 @@ const formatName = ({ id, activity, composite_id: contract }: Delivery): string 
 /** Past activities, by workspace and type. */
 export type ActivityHistory = ResultOf<typeof listActivities>;
 
-interface ExplainedWebhook {
-  readonly workspace_id: number;
-  readonly workspace: string;
-  readonly only_for_activities: readonly string[];
-  readonly created_at: string;
-}
-
 /** Maximum number of activities in a sentence. */
 const maxShown = 5;
 
@@ -127,7 +113,7 @@ export interface ExplanationOptions {
  * read.
  */
 export function explainNoDeliveries(
-  webhook: ExplainedWebhook,
+  webhook: Webhook,
   pastActivities: ActivityHistory | undefined,
   { formatTime, now }: ExplanationOptions,
 ): string {

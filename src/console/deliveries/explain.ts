@@ -7,9 +7,10 @@ import {
   formatAttemptNumber,
   formatDeliveryStatus,
   hasSucceeded,
+  type Webhook,
 } from "../../api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
-import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
+import type { WebhookHealth } from "../../api/webhook-health/health.ts";
 import { getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { capitalize, lowercaseFirst } from "../../base/text.ts";
 import { formatElapsed, getTone, pluralize, toWords } from "../format.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { hasSucceeded } from "../../api/webhook-health/attempts.ts";
-import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
+import { hasSucceeded, type Webhook } from "../../api/webhook-health/attempts.ts";
+import type { WebhookHealth } from "../../api/webhook-health/health.ts";
 import { capitalize } from "../../base/text.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { filterStepsWithoutButtons, toResendOutcome } from "../deliveries/explain.ts";

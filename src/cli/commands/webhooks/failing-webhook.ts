@@ -6,8 +6,9 @@ import {
   filterScheduled,
   formatAttemptLabel,
   hasSucceeded,
+  type Webhook,
 } from "../../../api/webhook-health/attempts.ts";
-import type { Webhook, WebhookHealth } from "../../../api/webhook-health/health.ts";
+import type { WebhookHealth } from "../../../api/webhook-health/health.ts";
 import { compareAttemptTimes, type DeliveryAttempt } from "../../../api/webhook-health/streak.ts";
 import {
   bold,

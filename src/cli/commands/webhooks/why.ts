@@ -5,12 +5,8 @@ import { listFaults } from "../../../api/emulator/faults.ts";
 import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column } from "../../../api/operation.ts";
-import {
-  assessDeletedWebhook,
-  assessWebhook,
-  type Webhook,
-  type WebhookFacts,
-} from "../../../api/webhook-health/health.ts";
+import type { Webhook } from "../../../api/webhook-health/attempts.ts";
+import { assessDeletedWebhook, assessWebhook, type WebhookFacts } from "../../../api/webhook-health/health.ts";
 import { groupBy } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
