@@ -5,11 +5,11 @@ import { type BuildOptions, build, type Metafile, type Plugin, transform } from 
 import { fontFiles } from "../emulator/cluster/pdf/render.ts";
 import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
-import { getCommandsFile, groupNames, loadCommandTree, loadDeclarations } from "../src/cli/command-tree/tree.ts";
+import { getCommandsFile, loadCommandTree } from "../src/cli/command-tree/tree.ts";
 import { formatManual } from "../src/cli/help/manual.ts";
 import { renderOperationTypes, renderPayloadTypes } from "../src/derive/operation-types.ts";
 import { bundleConsole } from "./console.ts";
-import { findBundledPackages, formatThirdPartyNotices } from "./licences.ts";
+import { formatThirdPartyNotices } from "./licences.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -228,6 +228,7 @@ const asModule = {
 export async function bundle(outdir: string): Promise<Metafile> {
   // After a failed build, the last successful output stays in place.
   const temporaryOutdir = `${outdir}.new-${process.pid}`;
+  const groups = await loadCommandTree();
   const ofPrograms = await buildInParts({
     outdir: temporaryOutdir,
     entryPoints: { main: commandLine[0]!, ...libraries },
@@ -235,7 +236,9 @@ export async function bundle(outdir: string): Promise<Metafile> {
     define: {
       ...settings.define,
       SVC_VERSION: JSON.stringify(readPackageVersion()),
-      SVC_COMMANDS: JSON.stringify((await loadAllDeclarations()).map(({ words }) => words.join(" ")).join("\n")),
+      SVC_COMMANDS: JSON.stringify(
+        groups.flatMap(({ commands }) => commands.map(({ words }) => words.join(" "))).join("\n"),
+      ),
     },
   });
   const { metafile: ofProcesses } = await build({
@@ -258,15 +261,20 @@ export async function bundle(outdir: string): Promise<Metafile> {
   const ofConsole = await bundleConsole(`${temporaryOutdir}/console`);
   for (const name of Object.keys(libraries)) writeModuleWrapper(temporaryOutdir, name);
   writeFonts(`${temporaryOutdir}/fonts`);
-  writeTour(`${temporaryOutdir}/scenarios`);
-  await writeCommands(temporaryOutdir);
-  await writeManual(`${temporaryOutdir}/man`);
+  // The steps of `svc tour`.
+  cpSync(join(root, "fixtures/scenarios/tour.yaml"), `${temporaryOutdir}/scenarios/tour.yaml`);
+  mkdirSync(`${temporaryOutdir}/commands`);
+  for (const { name, commands } of groups)
+    writeFileSync(
+      join(temporaryOutdir, getCommandsFile(name)),
+      commands.map((item) => JSON.stringify(item)).join("\n"),
+    );
+  // The page for `man svc`, which package.json names.
+  mkdirSync(`${temporaryOutdir}/man`);
+  writeFileSync(`${temporaryOutdir}/man/svc.1`, formatManual(groups, readPackageVersion()));
   writeTypes(temporaryOutdir);
   const metafiles = [ofPrograms, ofProcesses, ofConsole];
-  writeFileSync(
-    `${temporaryOutdir}/THIRD-PARTY.txt`,
-    formatThirdPartyNotices(findBundledPackages(root, metafiles, [fontPackage])),
-  );
+  writeFileSync(`${temporaryOutdir}/THIRD-PARTY.txt`, formatThirdPartyNotices(root, metafiles, [fontPackage]));
   rmSync(outdir, { recursive: true, force: true });
   renameSync(temporaryOutdir, outdir);
   return { inputs: {}, outputs: Object.assign({}, ...metafiles.map(({ outputs }) => outputs)) };
@@ -289,12 +297,6 @@ function writeFonts(folder: string): void {
   }
 }
 
-/** Writes the steps of `svc tour`. */
-function writeTour(folder: string): void {
-  mkdirSync(folder);
-  cpSync(join(root, "fixtures/scenarios/tour.yaml"), join(folder, "tour.yaml"));
-}
-
 /**
  * Writes each declaration file twice, because a compiler infers the module type from the file name: `.d.cts` is for
  * programs that `require`.
@@ -307,33 +309,14 @@ function writeTypes(folder: string): void {
     writeFileSync(`${folder}/${name}.d.cts`, text);
     writeFileSync(`${folder}/${name}.d.ts`, `export * from "./${name}.cjs";\n`);
   }
-  const typeFiles = Object.fromEntries(
-    Object.entries(publishedTypes).map(([name, path]) => [name, readFileSync(join(root, path), "utf8")]),
-  );
-  for (const [name, text] of Object.entries(typeFiles)) {
+  for (const [name, path] of Object.entries(publishedTypes)) {
+    const text = readFileSync(join(root, path), "utf8");
     writeFileSync(`${folder}/${name}.d.ts`, text);
     writeFileSync(`${folder}/${name}.d.cts`, text.replaceAll('.d.ts"', '.d.cts"'));
   }
 }
 
-/** Every command, in the order of the root help. */
-const loadAllDeclarations = async () => (await Promise.all((await groupNames()).map(loadDeclarations))).flat();
-
 const readPackageVersion = (): string => JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
-
-async function writeCommands(folder: string): Promise<void> {
-  mkdirSync(`${folder}/commands`);
-  for (const group of await groupNames()) {
-    const declared = await loadDeclarations(group);
-    writeFileSync(join(folder, getCommandsFile(group)), declared.map((item) => JSON.stringify(item)).join("\n"));
-  }
-}
-
-/** Writes the page for `man svc`, which package.json names. */
-async function writeManual(folder: string): Promise<void> {
-  mkdirSync(folder);
-  writeFileSync(`${folder}/svc.1`, formatManual(await loadCommandTree(), readPackageVersion()));
-}
 
 if (import.meta.url === `file://${process.argv[1]}`) {
   const metafile = await bundle(join(root, "dist"));

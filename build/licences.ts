@@ -2,41 +2,26 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Metafile } from "esbuild";
 
-/** A package whose code is in the bundle. */
-export interface BundledPackage {
-  /** Its folder, relative to the project root, because a package may exist in several versions. */
-  readonly folder: string;
-  readonly name: string;
-  readonly version: string;
-  readonly licence: string;
-  readonly text: string;
-}
-
-/** Lists the packages in a bundle, and those in `others`. Fails if a licence text is missing. */
-export function findBundledPackages(
+/**
+ * Formats the notices that ship with the bundle: name, version, licence and licence text of each package in it, and of
+ * those in the folders `others`. A package may exist in several versions. Fails if a licence text is missing.
+ */
+export function formatThirdPartyNotices(
   root: string,
   metafiles: readonly Metafile[],
-  others: readonly string[] = [],
-): readonly BundledPackage[] {
+  others: readonly string[],
+): string {
   const used = metafiles.flatMap(({ outputs }) =>
     Object.values(outputs).flatMap(({ inputs }) =>
       Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
     ),
   );
   const folders = new Set(used.map(findPackageFolder).filter((folder) => folder !== undefined));
-  return [...folders, ...others].sort().map((folder) => readPackage(root, folder));
-}
-
-/** Formats the notices that ship with the bundle: name, version, licence and licence text of each package. */
-export const formatThirdPartyNotices = (packages: readonly BundledPackage[]): string =>
-  [
+  return [
     "The bundle contains code and fonts of these packages, under their licences.\n",
-    ...packages.map(
-      ({ name, version, licence, text }) => `${rule}\n${name} ${version} (${licence})\n\n${text.trim()}\n`,
-    ),
+    ...[...folders, ...others].sort().map((folder) => formatNotice(root, folder)),
   ].join("\n");
-
-const rule = "-".repeat(80);
+}
 
 /** Returns the innermost package that contains a file; undefined for the project's own files. */
 const findPackageFolder = (path: string): string | undefined =>
@@ -63,27 +48,24 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
 For more information, please refer to <https://unlicense.org>`;
 
-function readPackage(root: string, folder: string): BundledPackage {
+function formatNotice(root: string, folder: string): string {
   const { name, version, license, author } = JSON.parse(read(root, folder, "package.json"));
   const files = readdirSync(join(root, folder)).filter((file) => /^(licen[sc]e|copying|notice)/i.test(file));
   const licenseTexts = files
     .sort()
     .map((file) => read(root, folder, file))
     .join("\n");
-  const missing = license === "Unlicense" ? unlicense : "";
-  const text =
-    licenseTexts ||
-    (packagesWithoutText.has(name) && license === "MIT" ? createMitText(root, author?.name ?? author) : missing);
+  const copyright = `Copyright (c) ${author?.name ?? author}`;
+  // The project's own licence is the same except for the copyright line.
+  const mit =
+    packagesWithoutText.has(name) && license === "MIT" && read(root, "LICENSE").replace(/^Copyright .*$/m, copyright);
+  const text = licenseTexts || mit || (license === "Unlicense" ? unlicense : "");
   if (text === "" || typeof license !== "string") {
     throw new Error(
       `${folder} is bundled and has no licence or no text of it: look it up, and say so in build/licences.ts`,
     );
   }
-  return { folder, name, version, licence: license, text };
+  return `${"-".repeat(80)}\n${name} ${version} (${license})\n\n${text.trim()}\n`;
 }
-
-/** The project's own licence is the same except for the copyright line. */
-const createMitText = (root: string, holder: string): string =>
-  read(root, "LICENSE").replace(/^Copyright .*$/m, `Copyright (c) ${holder}`);
 
 const read = (...path: readonly string[]): string => readFileSync(join(...path), "utf8").replaceAll("\r\n", "\n");
