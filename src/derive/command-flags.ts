@@ -1,6 +1,5 @@
 import type * as z from "zod";
 import type { Operation } from "../api/operation.ts";
-import { lookupTable } from "../base/object.ts";
 import { slugify } from "../base/text.ts";
 import {
   createSwitch,
@@ -28,22 +27,19 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
   const { query, headers, body } = operation.request;
   const usedNames = new Set(reservedFlags);
   const createFlag = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
-    const kebab = flagWords[field.name] ?? slugify(field.name);
+    const { name, isFree: _, isBase64, repeatable, required, ...shown } = field;
+    // The command line renames the field, so that a concept has one name in all services.
+    const kebab = name === "cluster_id" ? "cluster" : slugify(name);
     const flag = usedNames.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
     usedNames.add(flag);
-    const { name, type, description, repeatable, required, choices, placeholder, isBase64 } = field;
     return {
       flag,
-      type,
-      description,
+      ...shown,
       ...(repeatable ? { repeatable } : {}),
-      ...(placeholder ? { placeholder } : {}),
       ...(isBase64 ? { isBase64, placeholder: "BASE64|@FILE" } : {}),
       ...(where === "body" && body?.kind === "jsonOrForm" && oauthSecrets.has(flag) ? { isSecret: true } : {}),
       ...(required ? { required } : {}),
-      ...(choices ? { choices } : {}),
       ...("operators" in operation.cli && name.startsWith("filter__") ? { takesOperator: true } : {}),
-      ...(field.default === undefined ? {} : { default: field.default }),
       target: { in: where, name },
     };
   };
@@ -66,9 +62,6 @@ const deriveSecretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
   [...oauthSecrets]
     .filter((flag) => taken.has(flag))
     .map((flag) => createTextFlag(`${flag}-file`, "FILE|-", `File with the value of --${flag}`, { holds: flag }));
-
-/** Fields that the command line renames, so that a concept has one name in all services. */
-const flagWords = lookupTable<string>({ cluster_id: "cluster" });
 
 function deriveWholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
   const flags: FlagSpec[] = [];

@@ -46,7 +46,10 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
     auth: operation.auth,
     ...(request.body ? { body: request.body.kind } : {}),
     responses: Object.fromEntries(
-      Object.entries(operation.responses).map(([status, answer]) => [status, omitSchema(answer)]),
+      Object.entries(operation.responses).map(([status, answer]) => {
+        const { schema: _, ...rest } = { schema: undefined, ...answer };
+        return [status, rest];
+      }),
     ),
     ...(operation.maxDurationMs === undefined ? {} : { maxDurationMs: operation.maxDurationMs }),
     output: success.kind,
@@ -78,11 +81,6 @@ function derivePositionals(operation: Operation): PositionalSpec[] {
   });
   if (typeof operation.method === "string") return path;
   return [{ name: "method", description: "HTTP method", choices: operation.method }, ...path];
-}
-
-function omitSchema(answer: ResponseBody): CommandSpec["responses"][number] {
-  const { schema: _, ...rest } = { schema: undefined, ...answer };
-  return rest;
 }
 
 function deriveNeedsSchema({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["schemaChecked"] {

@@ -93,11 +93,8 @@ export function hasMoreRules(schema: z.ZodType): boolean {
 
 /** Lists the names of a response's fields, or of a row's fields if the response is a list or has `rows`. */
 export function listFieldNames(schema: JsonSchema, rows: string | undefined): string[] {
-  const resolved = skipNull(schema);
-  const property = rows === undefined ? resolved : ((resolved.properties ?? {}) as Record<string, JsonSchema>)[rows];
-  const at = skipNull(property ?? {});
-  const row = at.type === "array" ? skipNull((at.items ?? {}) as JsonSchema) : at;
-  return Object.keys((row.properties ?? {}) as object);
+  const at = skipNull(rows === undefined ? schema : (getProperties(schema)[rows] ?? {}));
+  return Object.keys(getProperties(at.type === "array" ? ((at.items ?? {}) as JsonSchema) : at));
 }
 
 function findValueType(schema: JsonSchema): ScalarField["type"] | undefined {

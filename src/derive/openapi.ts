@@ -1,7 +1,6 @@
 import type * as z from "zod";
 import type { Activity } from "../api/activities.ts";
 import type { Operation } from "../api/operation.ts";
-import type { Service } from "../api/services.ts";
 import { isObject } from "../base/object.ts";
 import { buildSuccessResponses, buildWebhookItems } from "./openapi/bodies.ts";
 import {
@@ -36,7 +35,7 @@ export interface Server {
 export function buildOpenApi(
   name: DocumentedService,
   { registry, schemaNames, webhookPayloads }: OpenApiSource,
-  servers: readonly Server[] = [defaultServers[name]],
+  servers: readonly Server[] = [createDefaultServer(name)],
 ): Json {
   const operations = registry.filter(({ service }) => service.name === name);
   const [first] = operations;
@@ -58,7 +57,13 @@ export function buildOpenApi(
   const used = JSON.stringify({ paths, webhooks });
   return {
     openapi: "3.1.0",
-    info: buildInfo(first.service),
+    info: {
+      title: first.service.title,
+      version: first.service.version,
+      description:
+        "Derived from the same declarations as the emulator, the client and the commands. `x-basis` is the source of each operation and failure: specified, public or assumed.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
     servers,
     tags: [...new Set(operations.map(getTag))].map((tag) => ({ name: tag })),
     paths,
@@ -79,22 +84,9 @@ const namePayload = (activity: Activity): string =>
 const pick = (parts: Json, isWanted: (name: string) => boolean): Json =>
   Object.fromEntries(Object.entries(parts).filter(([name]) => isWanted(name)));
 
-const createDefaultServer = (port: number): Server => ({
-  url: `http://127.0.0.1:${port}`,
+const createDefaultServer = (name: DocumentedService): Server => ({
+  url: `http://127.0.0.1:${name === "contracts" ? 4011 : 4010}`,
   description: "An emulator started with its defaults",
-});
-const defaultServers: Readonly<Record<DocumentedService, Server>> = {
-  router: createDefaultServer(4010),
-  contracts: createDefaultServer(4011),
-  emulator: createDefaultServer(4010),
-};
-
-const buildInfo = ({ title, version }: Service): Json => ({
-  title,
-  version,
-  description:
-    "Derived from the same declarations as the emulator, the client and the commands. `x-basis` is the source of each operation and failure: specified, public or assumed.",
-  license: { name: "MIT", identifier: "MIT" },
 });
 
 export interface ObservedClaim {

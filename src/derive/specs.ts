@@ -1,6 +1,6 @@
 import { type ControlRole, controlRoles, isAllowed } from "../api/control-plane.ts";
 import { getRequiredRole, type Operation } from "../api/operation.ts";
-import { operationsByResource, registry } from "../api/registry.ts";
+import { getOperationById, operationsByResource } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { groupBy, lookupTable } from "../base/object.ts";
 import type { CommandSpec } from "./command-spec.ts";
@@ -41,14 +41,11 @@ export interface ConsoleOperation {
  * does not exist.
  */
 export function deriveConsoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
-  const operations: readonly Operation[] = registry;
-  const needed = new Map(operations.map((operation) => [operation.id, getRequiredRole(operation)]));
   const specs = new Map(deriveAll().map((spec) => [spec.operation, spec]));
   return Object.fromEntries(
     ids.map((id) => {
-      const spec = specs.get(id);
-      if (!spec) throw new Error(`Operation ${id} not found`);
-      const needs = needed.get(id);
+      const needs = getRequiredRole(getOperationById(id));
+      const spec = specs.get(id)!;
       const flags = spec.flags.flatMap(({ flag, target }) => (target ? [[`${target.in}.${target.name}`, flag]] : []));
       return [
         id,

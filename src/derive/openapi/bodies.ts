@@ -5,8 +5,6 @@ import type { Service } from "../../api/services.ts";
 import { slugify } from "../../base/text.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
 
-type MediaContent = Readonly<Record<string, Json>>;
-
 export function buildRequestBody(operation: Operation, writer: SchemaWriter): Json | undefined {
   const { service, request } = operation;
   const { body } = request;
@@ -44,7 +42,7 @@ const unwrapDefault = (schema: z.ZodType): z.ZodType =>
   schema.type === "default" || schema.type === "prefault" ? (schema as z.ZodDefault<z.ZodType>).unwrap() : schema;
 
 /** Lists one media type, because generators make awkward clients of two. The other one of `jsonOrForm` is tolerated. */
-function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaContent {
+function buildRequestContent(body: RequestBody, writer: SchemaWriter): Json {
   switch (body.kind) {
     case "json":
     case "form":
@@ -65,16 +63,16 @@ export function buildSuccessResponses(operation: Operation, writer: SchemaWriter
   const declared = Object.entries(operation.responses);
   const hasClusterResponse = declared.some(([, body]) => body.kind === "passthrough");
   return {
-    ...Object.fromEntries(declared.map(([status, body]) => [status, buildSuccessResponse(status, body, writer)])),
+    ...Object.fromEntries(
+      declared.map(([status, body]) => {
+        const { description, ...more } = buildResponse(body, writer);
+        return [status, { description: `${status}: ${description}`, ...more }];
+      }),
+    ),
     ...(hasClusterResponse
       ? { default: { description: "Other responses of the cluster, unchanged", content: { "*/*": {} } } }
       : {}),
   };
-}
-
-function buildSuccessResponse(status: string, body: ResponseBody, writer: SchemaWriter): Json {
-  const { description, content, ...more } = buildResponse(body, writer);
-  return { description: `${status}: ${description}`, ...(content === undefined ? {} : { content }), ...more };
 }
 
 function buildResponse(
@@ -126,19 +124,17 @@ function buildResponse(
 /** Builds the webhooks of OpenAPI 3.1: one POST per activity, by name. */
 export function buildWebhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, writer: SchemaWriter): Json {
   return Object.fromEntries(
-    [...payloads].map(([activity, payload]) => [
-      activity,
-      { post: buildDelivery(activity, writer.write(payload, "output")) },
-    ]),
+    [...payloads].map(([activity, payload]) => {
+      const post = {
+        operationId: `webhook.${slugify(activity)}`,
+        summary: `Webhook for ${activity}`,
+        // The receiver chooses its own authentication. The signature identifies the sender.
+        security: [],
+        parameters: [{ $ref: "#/components/parameters/ContentHash" }],
+        requestBody: { required: true, content: { "application/json": { schema: writer.write(payload, "output") } } },
+        responses: { "2XX": { description: "Received; any other response is a failed attempt and is retried" } },
+      };
+      return [activity, { post }];
+    }),
   );
 }
-
-const buildDelivery = (activity: Activity, schema: Json): Json => ({
-  operationId: `webhook.${slugify(activity)}`,
-  summary: `Webhook for ${activity}`,
-  // The receiver chooses its own authentication. The signature identifies the sender.
-  security: [],
-  parameters: [{ $ref: "#/components/parameters/ContentHash" }],
-  requestBody: { required: true, content: { "application/json": { schema } } },
-  responses: { "2XX": { description: "Received; any other response is a failed attempt and is retried" } },
-});

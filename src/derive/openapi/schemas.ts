@@ -7,23 +7,13 @@ export type SchemaNames = ReadonlyMap<z.ZodType, string>;
 /** Direction of a value. `input` is a client's input, with defaults omitted. `output` is a service's response. */
 type Direction = "input" | "output";
 
+export type SchemaWriter = ReturnType<typeof createSchemaWriter>;
+
 /**
  * Writes schemas as JSON Schema. Named schemas become references and are described once, in `components`. Schemas of
  * responses must be written first, because they have precedence for names.
  */
-export interface SchemaWriter {
-  write(schema: z.ZodType, direction: Direction): Json;
-  /** Writes the fields of an object one by one, because OpenAPI's parameters are not an object. */
-  writeFields(shape: z.ZodObject): {
-    readonly properties: Readonly<Record<string, Json>>;
-    readonly required: readonly string[];
-  };
-  /** Writes the forms that a failure body can have. Several forms become one type, such as `DetailOrFieldErrors`. */
-  writeForms(forms: readonly SchemaForm[]): Json;
-  getComponents(): Record<string, Json>;
-}
-
-export function createSchemaWriter(names: SchemaNames): SchemaWriter {
+export function createSchemaWriter(names: SchemaNames) {
   const components = new Map<string, Json>();
   const responseNames = new Set<string>();
 
@@ -59,14 +49,14 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
     return createReference(key);
   };
 
+  /** Writes the fields of an object one by one, because OpenAPI's parameters are not an object. */
   const writeFields = (shape: z.ZodObject) => {
-    const { properties = {}, required = [] } = writeBody(shape, "input") as Partial<
-      ReturnType<SchemaWriter["writeFields"]>
-    >;
-    return { properties, required };
+    const { properties = {}, required = [] } = writeBody(shape, "input");
+    return { properties, required } as { properties: Readonly<Record<string, Json>>; required: readonly string[] };
   };
 
-  const writeForms = (forms: readonly SchemaForm[]) => {
+  /** Writes the forms that a failure body can have. Several forms become one type, such as `DetailOrFieldErrors`. */
+  const writeForms = (forms: readonly SchemaForm[]): Json => {
     for (const { name, schema, parts } of forms) {
       for (const [key, part] of Object.entries({ [name]: schema, ...parts })) components.set(key, part);
     }
