@@ -67,8 +67,7 @@ export async function readCorpus(folder: string, { isInterruptedAllowed = false 
 
 /** Reads the index of a corpus: the hashes of its files, in their recorded order. */
 export async function readIndex(folder: string, isInterruptedAllowed = false) {
-  const text = await readRegularFile(folder, indexFileName, `${folder} is not a corpus: it has no ${indexFileName}`);
-  const lines = splitIndex(folder, text);
+  const { text, lines } = await readIndexText(folder);
   const fail = (reason: string): never => {
     throw new CorpusError(`${indexFileName} of ${folder} ${reason}`);
   };
@@ -91,13 +90,14 @@ export async function readIndex(folder: string, isInterruptedAllowed = false) {
   return { entries, digest: computeDigest(text), isEnded };
 }
 
-/** Returns the lines of an index after the first one, which states the format. */
-function splitIndex(folder: string, text: string): string[] {
+/** Returns the text of an index, with its lines after the first one, which states the format. */
+async function readIndexText(folder: string) {
+  const text = await readRegularFile(folder, indexFileName, `${folder} is not a corpus: it has no ${indexFileName}`);
   const [first = "", ...lines] = text.split("\n");
   const { format, version } = toFields(tryParseJson(first));
   if (format !== indexHeader.format)
     throw new CorpusError(`${folder} is not a corpus: ${indexFileName} has no valid first line`);
-  if (version === indexHeader.version) return lines;
+  if (version === indexHeader.version) return { text, lines };
   const shownVersion = String(version).slice(0, 20);
   throw new CorpusError(`${folder} is a corpus of version ${shownVersion}, and this svc reads version 1`);
 }
@@ -135,10 +135,7 @@ export const listExchangeFiles = (folder: string): Promise<string[]> => listFile
 
 /** Updates the lengths of bodies and the index after files were edited, added or removed manually. */
 export async function reindexCorpus(folder: string): Promise<void> {
-  splitIndex(
-    folder,
-    await readRegularFile(folder, indexFileName, `${folder} is not a corpus: it has no ${indexFileName}`),
-  );
+  await readIndexText(folder);
   const files = await listExchangeFiles(folder);
   const lines: string[] = [];
   for (const file of files) {

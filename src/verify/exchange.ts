@@ -76,12 +76,10 @@ const formatHeaders = ({ headers }: HttpMessage): string[] =>
 /** Text stays readable. Binary content becomes base64. */
 function formatBody(body: Buffer): { readonly encoding: "text" | "base64"; readonly text: string } {
   const text = body.toString("utf8");
-  if (isUtf8(body) && !hasControlCharacters(text)) return { encoding: "text", text };
+  const isText = isUtf8(body) && ![...text].some((item) => item < " " && !"\n\r\t".includes(item));
+  if (isText) return { encoding: "text", text };
   return { encoding: "base64", text: body.toString("base64") };
 }
-
-const hasControlCharacters = (text: string): boolean =>
-  [...text].some((item) => item < " " && !"\n\r\t".includes(item));
 
 /** A file of a corpus is not an exchange. The message states the problem without the name of the file. */
 export class ExchangeFormatError extends Error {

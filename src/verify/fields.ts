@@ -6,16 +6,6 @@ import { isSecretName } from "../api/secrets.ts";
 import { buildSample } from "../derive/openapi/operations.ts";
 import { buildOpenApi } from "../derive/openapi.ts";
 
-/** Words of the declarations. They identify neither a person nor a company. */
-export interface Vocabulary {
-  /** Values of enumerations in their original spelling. */
-  readonly values: ReadonlySet<string>;
-  /** Words of field names, error strings and summaries, in lower case. */
-  readonly words: ReadonlySet<string>;
-  /** Literal segments of declared paths. */
-  readonly segments: ReadonlySet<string>;
-}
-
 /** Words of validation errors and of common framework error pages. */
 const errorWords =
   "a about above access account action after again all allowed already an and any are as at available bad be been before " +
@@ -34,12 +24,12 @@ const errorWords =
   "without wrong yet you your zero content-type bearer basic oauth true false yes";
 
 const wordPattern = /\p{L}+/gu;
-let cachedVocabulary: Vocabulary | undefined;
+let cachedVocabulary: ReturnType<typeof readVocabulary> | undefined;
 
-/** Returns the vocabulary, which is read from the declarations once. */
-export const getVocabulary = (): Vocabulary => (cachedVocabulary ??= readVocabulary());
+/** Returns the words of the declarations, which are read once. They identify neither a person nor a company. */
+export const getVocabulary = () => (cachedVocabulary ??= readVocabulary());
 
-function readVocabulary(): Vocabulary {
+function readVocabulary() {
   const values = new Set<string>(activities);
   const texts: string[] = [errorWords];
   const walk = (node: unknown): void => {
@@ -61,7 +51,14 @@ function readVocabulary(): Vocabulary {
   for (const { summary } of registry) texts.push(summary);
   const words = texts.join(" ").toLowerCase().replaceAll("_", " ").match(wordPattern) ?? [];
   const segments = registry.flatMap(({ path }) => path.split("/").filter((item) => !item.includes("{")));
-  return { values, words: new Set(words), segments: new Set(segments) };
+  return {
+    /** Values of enumerations in their original spelling. */
+    values: values as ReadonlySet<string>,
+    /** Words of field names, error strings and summaries, in lower case. */
+    words: new Set(words) as ReadonlySet<string>,
+    /** Literal segments of declared paths. */
+    segments: new Set(segments) as ReadonlySet<string>,
+  };
 }
 
 /** Location of a name: in JSON, in the JSON of an error, or in a URL, form or header. */

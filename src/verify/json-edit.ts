@@ -1,3 +1,5 @@
+import { writeJson } from "../base/json.ts";
+
 export interface JsonEdits {
   /**
    * `path` has the keys that lead to the value, with an empty key for each list. `name` is the last key. `isKey` is
@@ -68,7 +70,5 @@ interface JsonLevel {
 
 /** Formats a string and escapes non-ASCII characters if the original does. */
 function formatJsonString(value: string, original: string): string {
-  const plain = JSON.stringify(value);
-  if (!/\\u[0-9a-fA-F]{4}/.test(original)) return plain;
-  return plain.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return writeJson(JSON.stringify(value), /\\u[0-9a-fA-F]{4}/.test(original) ? "escaped" : "compact");
 }

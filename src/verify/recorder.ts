@@ -107,8 +107,7 @@ export class ExchangeRecorder {
   }
 }
 
-const recordedServices = ["contracts", "router", "storage"] as const;
-const recordedOperations = recordedServices.map((callee) =>
+const recordedOperations = ["contracts", "router", "storage"].map((callee) =>
   (registry as readonly Operation[]).filter(({ service, id }) => service.name === callee && id !== "catch-all"),
 );
 

@@ -14,7 +14,6 @@ import {
   isSecretValue,
   isSentence,
   mediaTypePattern,
-  type Vocabulary,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
 import { isStandInEmail, isStandInPhone, isStandInWord, type StandIns, type TextKind } from "./stand-ins.ts";
@@ -46,11 +45,10 @@ const beforeLoginPattern =
 /** Replaces personal data and secrets in strings. */
 export class TextSanitizer {
   readonly #standIns: StandIns;
-  readonly #vocabulary: Vocabulary;
+  readonly #vocabulary = getVocabulary();
 
   constructor(standIns: StandIns) {
     this.#standIns = standIns;
-    this.#vocabulary = getVocabulary();
   }
 
   sanitizeParameter(name: string, value: string): string {

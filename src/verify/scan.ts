@@ -13,7 +13,6 @@ import {
 
 /** A possible secret or possible personal data in a corpus. The value is not included. */
 interface SensitiveFinding {
-  readonly file: string;
   /** Examples: `request body name`, `response header x-token`. */
   readonly place: string;
   readonly kind: string;
@@ -24,11 +23,11 @@ interface SensitiveFinding {
  * Finds possible secrets and personal data in the files of a corpus: everything that a recorder would replace, except
  * hosts and words outside of names, which are common in manual edits.
  */
-export function scanCorpus({ exchanges }: TrafficCorpus): SensitiveFinding[] {
+export function scanCorpus({ exchanges }: TrafficCorpus) {
   return exchanges.flatMap((exchange) => {
-    const scan = new StandInScan(exchange.file);
+    const scan = new StandInScan();
     new ExchangeSanitizer(scan).sanitizeExchange(exchange);
-    return scan.findings;
+    return scan.findings.map((finding) => ({ file: exchange.file, ...finding }));
   });
 }
 
@@ -36,18 +35,11 @@ export function scanCorpus({ exchanges }: TrafficCorpus): SensitiveFinding[] {
 class StandInScan extends StandIns {
   override readonly isScan = true;
   readonly findings: SensitiveFinding[] = [];
-  readonly #file: string;
-
-  constructor(file: string) {
-    super();
-    this.#file = file;
-  }
 
   #report<Value extends string | Buffer>(kind: string, value: Value): Value {
     const { place, findings } = this;
     const shown = `${value.toString().slice(0, 3)}… (${value.length} characters)`;
-    if (!findings.some((item) => item.place === place && item.kind === kind))
-      findings.push({ file: this.#file, place, kind, shown });
+    if (!findings.some((item) => item.place === place && item.kind === kind)) findings.push({ place, kind, shown });
     return value;
   }
 

@@ -154,7 +154,7 @@ function buildWorkspaceSeed(
   return {
     workspaces: [workspace],
     users,
-    roles: listRoles(),
+    roles: listRecorded("roles", "users.roles", "active_roles", ({ id, name }) => ({ id, workspace_id, name })),
     entities: listEntities(),
     contract_types,
     templates: listTemplates(),
@@ -266,10 +266,6 @@ function buildWorkspaceSeed(
         .map(({ response }) => pattern.exec(response.body.toString("utf8")))
         .find((found) => found !== null) ?? [];
     return (users.find(({ id, email }) => email === creatorEmail || String(id) === creatorId) ?? users[0])?.id;
-  }
-
-  function listRoles(): SeedRow[] {
-    return listRecorded("roles", "users.roles", "active_roles", ({ id, name }) => ({ id, workspace_id, name }));
   }
 
   function listOrganizationTypes(): SeedRow[] {
