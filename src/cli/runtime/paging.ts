@@ -24,11 +24,13 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   query: Q,
   fetch: (query: Q & { page?: number; offset?: number }) => Promise<P>,
 ): Promise<P> {
+  // Rows of one list can have the same ID: the numbers of requests are reused after a rewind.
+  if (by === undefined) return first;
   const firstRows = getRows(first, rows);
   const all = new Map(firstRows.map(toEntry));
   let last = first;
   let count = firstRows.length;
-  for (let page = 2; by !== undefined && count < Number(last[total]); page += 1) {
+  for (let page = 2; count < Number(last[total]); page += 1) {
     last = await fetch({ ...query, [by]: by === "page" ? page : count });
     const rowsOfPage = getRows(last, rows);
     if (rowsOfPage.length === 0) break;
@@ -36,7 +38,7 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
     // A row that was created in the meantime moves others to the next page.
     for (const row of rowsOfPage) all.set(...toEntry(row));
   }
-  return { ...first, [total]: last[total], [rows]: [...all.values()] };
+  return { ...first, [rows]: [...all.values()] };
 }
 
 const toEntry = (row: unknown): [unknown, unknown] => [(row as Part | null)?.id ?? row, row];

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { it } from "node:test";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 import { loadAllCommands } from "../../support/cli/all-commands.ts";
-import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startDeviatingService } from "../../support/verify/deviating-service.ts";
 
@@ -45,14 +46,23 @@ it("--all prints a row once if a new contract moves it to the next page", async 
     emulator.clusters[0]!.url,
     ({ json }) => {
       const page = json as { results: unknown[]; total_results: number };
-      page.total_results = 4;
+      if (firstPage.length > 0) page.total_results = 4;
       page.results.unshift(...firstPage.slice(-1));
       firstPage.push(...page.results);
     },
     "responses",
   );
-  const { stdout } = await svc(`contracts list --all --limit 2 --fields id --base-url ${url}`);
-  assert.equal(stdout, "T-3\nT-2\nT-1\n");
+  const { stdout, stderr } = await svc(`contracts list --all --limit 2 --fields id --base-url ${url}`);
+  assert.deepEqual([stdout, stderr], ["T-3\nT-2\nT-1\n", ""]);
+});
+
+it("--all prints requests of the same number, which is reused after a rewind", async (t) => {
+  const { svc, emulator } = await startCliEmulator(t, { file: join(await createTestFolder(t), "state.json") });
+  await createDraftContract(emulator.api);
+  await emulator.rewind({ steps: 1 });
+  await createDraftContract(emulator.api);
+  const { stdout } = await svc("emulator requests --all --fields id,operation,replaced");
+  assert.equal(stdout, "1\tcontracts.create\ttrue\n1\tcontracts.create\t\n");
 });
 
 it("every command with --limit accepts --all", async () => {
