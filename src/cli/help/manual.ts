@@ -89,8 +89,6 @@ export const buildManifest = (tree: readonly CommandTreeGroup[], version: string
   environment: environmentVariables.map(([names, description]) => ({ names: names.split(", "), description })),
 });
 
-export type Manifest = ReturnType<typeof buildManifest>;
-
 function toCommandEntry(command: DescribedCommand) {
   const { words, summary, description, positionals, flags, examples } = command;
   const { operation, service, method, path, fields, body, output, confirm } = getUnderlyingOperation(command);
