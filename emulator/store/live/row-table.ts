@@ -1,6 +1,6 @@
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { AnyRows, IndexQuery, IndexValue, RowKey } from "../port.ts";
-import { SortedList } from "./sorted-list.ts";
+import { type ItemRange, SortedList } from "./sorted-list.ts";
 
 /** A row in its table. The ordinal is its position in the order of insertion, which a replacement does not change. */
 export interface StoredRow {
@@ -88,28 +88,25 @@ export class RowTable {
   }
 
   list(slice: IndexQuery<string>): object[] {
-    const [list, low, high] = this.#findBounds(slice);
-    const offset = slice.offset ?? 0;
-    const limit = slice.limit ?? Number.POSITIVE_INFINITY;
-    if (!slice.reverse) return list.slice(low + offset, Math.min(high, low + offset + limit)).map(getRow);
+    const [list, { block, start, end }] = this.#findRange(slice);
+    const { offset = 0, limit = Number.POSITIVE_INFINITY } = slice;
+    if (!slice.reverse) return list.slice(start + offset, Math.min(end, start + offset + limit), block).map(getRow);
     return list
-      .slice(Math.max(low, high - offset - limit), high - offset)
+      .slice(Math.max(start, end - offset - limit), end - offset, block)
       .reverse()
       .map(getRow);
   }
 
   count(slice: IndexQuery<string>): number {
-    const [, low, high] = this.#findBounds(slice);
-    return Math.max(0, high - low);
+    const [, { start, end }] = this.#findRange(slice);
+    return Math.max(0, end - start);
   }
 
-  #findBounds(slice: IndexQuery<string>): [list: SortedList<StoredRow>, low: number, high: number] {
-    if (slice.by === undefined) return [this.#insertion, 0, this.#insertion.length];
+  #findRange(slice: IndexQuery<string>): [list: SortedList<StoredRow>, range: ItemRange] {
+    if (slice.by === undefined) return [this.#insertion, this.#insertion.findRange()];
     const list = this.#indexes.find(({ name }) => name === slice.by)?.list;
     if (list === undefined) throw new EmulatorBugError(`Collection ${this.declaration.name} has no index ${slice.by}`);
-    const from = slice.equals ?? slice.from;
-    const to = slice.equals ?? slice.to;
-    return [list, from === undefined ? 0 : list.rank(from), to === undefined ? list.length : list.rank(to, true)];
+    return [list, list.findRange(slice.equals ?? slice.from, slice.equals ?? slice.to)];
   }
 }
 

@@ -58,10 +58,17 @@ function splitBlock<Item extends OrderedItem>(
   return { values: values.splice(at), items: items.splice(at) };
 }
 
+/** Positions of items, counted from the start of a block: counting the blocks before it would slow every look-up. */
+export interface ItemRange {
+  readonly block: number;
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
- * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over the
- * blocks and another inside a block. Pages need positions, for which the lengths of the blocks are added, because no
- * operation may touch every item (ARCHITECTURE.md, Written by hand).
+ * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and find cost a binary search over the
+ * blocks and another inside a block. Pages need positions, for which the lengths of the blocks of a range are added, as
+ * no operation may touch every item (ARCHITECTURE.md, Written by hand).
  */
 export class SortedList<Item extends OrderedItem> {
   readonly #blocks: Block<Item>[] = [];
@@ -116,24 +123,29 @@ export class SortedList<Item extends OrderedItem> {
     return true;
   }
 
-  /** Counts the items with a value below `value`. With `includesEqual`, also counts the items with that value. */
-  rank(value: IndexValue, includesEqual = false): number {
-    const ordinal = includesEqual ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
-    const index = this.#findBlock(value, ordinal);
-    const block = this.#blocks[index];
-    if (block === undefined) return 0;
-    let rank = findPosition(block, value, ordinal);
-    for (let i = 0; i < index; i += 1) rank += this.#blocks[i]!.items.length;
-    return rank;
+  /** Finds the items with a value from `from` to `to`, both included and by default unlimited. */
+  findRange(from?: IndexValue, to?: IndexValue): ItemRange {
+    const blocks = this.#blocks;
+    const first = from === undefined ? 0 : this.#findBlock(from, Number.NEGATIVE_INFINITY);
+    const last = to === undefined ? blocks.length : this.#findBlock(to, Number.POSITIVE_INFINITY);
+    if (blocks.length === 0 || last < first) return { block: 0, start: 0, end: 0 };
+    const start = from === undefined ? 0 : findPosition(blocks[first]!, from, Number.NEGATIVE_INFINITY);
+    const count = (begin: number, end: number) =>
+      blocks.slice(begin, end).reduce((sum, { items }) => sum + items.length, 0);
+    const end =
+      to === undefined
+        ? this.#length - count(0, first)
+        : count(first, last) + findPosition(blocks[last]!, to, Number.POSITIVE_INFINITY);
+    return { block: first, start, end };
   }
 
-  /** Returns the items at positions `start` (inclusive) to `end` (exclusive), in order. */
-  slice(start: number, end: number): Item[] {
+  /** Returns the items at positions `start` (inclusive) to `end` (exclusive) from the start of a block, in order. */
+  slice(start: number, end: number, firstBlock = 0): Item[] {
     const items: Item[] = [];
     let skipped = Math.max(0, start);
     const count = end - skipped;
-    for (const block of this.#blocks) {
-      if (items.length >= count) break;
+    for (let i = firstBlock; i < this.#blocks.length && items.length < count; i += 1) {
+      const block = this.#blocks[i]!;
       if (skipped < block.items.length) items.push(...block.items.slice(skipped, skipped + count - items.length));
       skipped = Math.max(0, skipped - block.items.length);
     }

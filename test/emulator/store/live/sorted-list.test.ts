@@ -15,8 +15,16 @@ function* generateNumbers(): Generator<number, never> {
   }
 }
 
+function select<Each extends { readonly ordinal: number }>(
+  list: SortedList<Each>,
+  ...limits: Parameters<typeof list.findRange>
+) {
+  const { block, start, end } = list.findRange(...limits);
+  return list.slice(start, end, block);
+}
+
 describe("sorted list of several thousand items", () => {
-  it("preserves its order, ranks and slices while items are added and removed", () => {
+  it("preserves its order, ranges and slices while items are added and removed", () => {
     const random = generateNumbers();
     const list = new SortedList<Item>();
     const plain: Item[] = [];
@@ -38,22 +46,28 @@ describe("sorted list of several thousand items", () => {
       assert.deepEqual(
         {
           length: list.length,
-          below: list.rank(value),
-          through: list.rank(value, true),
+          from: select(list, value),
+          through: select(list, undefined, value),
+          equal: select(list, value, value),
+          between: select(list, value - 300, value + 300),
+          inverted: select(list, value + 900, value - 900),
           slice: list.slice(at - 20, at + 700),
           all: list.slice(0, Number.POSITIVE_INFINITY),
         },
         {
           length: plain.length,
-          below: plain.filter((each) => each.value < value).length,
-          through: plain.filter((each) => each.value <= value).length,
+          from: plain.filter((each) => each.value >= value),
+          through: plain.filter((each) => each.value <= value),
+          equal: plain.filter((each) => each.value === value),
+          between: plain.filter((each) => each.value >= value - 300 && each.value <= value + 300),
+          inverted: [],
           slice: plain.slice(Math.max(0, at - 20), at + 700),
           all: plain,
         },
       );
     }
     for (const { value, ordinal } of plain) list.remove(value, ordinal);
-    assert.deepEqual([list.length, list.rank(5), list.slice(0, 9)], [0, 0, []]);
+    assert.deepEqual([list.length, select(list, 5), list.slice(0, 9)], [0, [], []]);
   });
 
   it("preserves its order while items move between a few values", () => {
@@ -71,7 +85,7 @@ describe("sorted list of several thousand items", () => {
       if (delivered.length % 250 > 0) continue;
       delivered.sort((a, b) => a.ordinal - b.ordinal);
       assert.deepEqual(list.slice(0, Number.POSITIVE_INFINITY), [...delivered, ...waiting]);
-      assert.deepEqual([list.rank("delivered", true), list.length], [delivered.length, items.length]);
+      assert.deepEqual([select(list, "delivered", "delivered"), list.length], [delivered, items.length]);
     }
   });
 });
