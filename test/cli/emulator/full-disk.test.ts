@@ -129,7 +129,7 @@ describe("change of an emulator whose disk is full", () => {
         check: "router",
         status: "warning",
         detail: `${emulator.routerUrl} responds, but its database is down`,
-        hint: "The emulator cannot store its state. Free space on its disk, or fix the permissions of its files.",
+        hint: "The emulator cannot store its state. Its log has the reason.",
       },
     );
     for (const [headers, isNamed] of [

@@ -73,7 +73,7 @@ async function checkRouter(address: string, response: ServiceResponse | Error, c
   const hint =
     readVirtualTime(response.headers) === undefined
       ? undefined
-      : "The emulator cannot store its state. Free space on its disk, or fix the permissions of its files.";
+      : "The emulator cannot store its state. Its log has the reason.";
   return createCheckWarning("router", `${address} responds, but its database is down`, hint);
 }
 
