@@ -49,17 +49,11 @@ export function sendEmail(
   tx: Transaction,
   fields: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
 ): Email {
-  const email: Email = {
-    id: tx.next("email"),
-    cluster_id: null,
-    workspace_id: null,
-    contract_id: null,
-    mode: "to",
-    path: null,
-    token: null,
-    events: [],
-    ...fields,
-  };
+  const { cluster_id = null, workspace_id = null, contract_id = null, purpose, recipient } = fields;
+  const { mode = "to", path = null, token = null, sent_at } = fields;
+  const location = { cluster_id, workspace_id, contract_id };
+  // A diff lists the fields in this order, which is that of the schema.
+  const email = { id: tx.next("email"), ...location, purpose, recipient, mode, path, token, sent_at, events: [] };
   tx.put(emails, email);
   return email;
 }

@@ -81,6 +81,18 @@ describe("diff since a snapshot", () => {
     assert.doesNotMatch(JSON.stringify(changes), /"token":"(?!\[redacted\])/);
   });
 
+  it("lists the fields of a new e-mail in the order of the schema", async (t) => {
+    const emulator = await startTestEmulator(t);
+    await save(emulator, "begun");
+    await createSentContract(emulator.api);
+    const { items } = await getDiff(emulator, "begun/diff");
+    const { fields } = items.find(({ what }) => what.startsWith("e-mail"))!;
+    assert.deepEqual(
+      fields.map((each) => Object.values(each)[0]),
+      ["id", "cluster_id", "workspace_id", "contract_id", "purpose", "recipient", "mode", "path", "token", "sent_at"],
+    );
+  });
+
   it("names each contract by its kind", async (t) => {
     const emulator = await startTestEmulator(t);
     await save(emulator, "begun");
