@@ -1,4 +1,5 @@
 import { toIsoSeconds } from "../base/clock.ts";
+import { omitUndefined } from "../base/object.ts";
 
 /** Formats a UTC date, such as `2031-01-02`. */
 export const formatDate = (at: string | number): string => toIso(at).slice(0, 10);
@@ -21,6 +22,12 @@ export function formatElapsed(ms: number): string {
   const whole = Math.floor(ms / size);
   const rest = next ? Math.floor((ms - whole * size) / next[1]) : 0;
   return `${whole} ${name}${next && rest > 0 ? ` ${rest} ${next[0]}` : ""}`;
+}
+
+/** Formats the query of an address, without undefined values: `?limit=5`, or nothing. */
+export function formatQuery(query: Readonly<Record<string, unknown>>): string {
+  const search = new URLSearchParams(omitUndefined(query) as Record<string, string>);
+  return search.size > 0 ? `?${search}` : "";
 }
 
 /** `1 attempt`, `3 attempts`. */
@@ -90,7 +97,6 @@ const tones = new Map<string, Tone>([
   ["REDLINING", "open"],
 ]);
 
-/** Returns the tone of a code of the emulator. */
 export const getTone = (code: string): Tone => tones.get(code) ?? (code.startsWith("skipped") ? "bad" : "none");
 
 /** Returns the tone of a status: 2xx is good, no response or 5xx is bad, and 4xx is a client error. */

@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { fillTemplate } from "../../base/urls.ts";
+import { formatQuery } from "../format.ts";
 import {
   getOutline,
   type OperationId,
@@ -21,7 +22,6 @@ export class CallError extends Error {
     this.hint = hint;
   }
 
-  /** Reads an error response of the control plane. */
   static fromResponse(status: number, body: unknown): CallError {
     const { message, hint } = toFields(toFields(body).error);
     const words = typeof message === "string" ? message : `The emulator responded with status ${status}.`;
@@ -135,7 +135,7 @@ export async function callOperation<Id extends OperationId>(
   const { params, query, body } = (input ?? {}) as UntypedInput;
   // The page is served next to the control plane, also behind a proxy with a path prefix.
   const url = path.replace("/_emulator/", "../");
-  const target = fillTemplate(url, toFields(params) as Record<string, string | number>) + formatQuery(query);
+  const target = fillTemplate(url, toFields(params) as Record<string, string | number>) + formatQuery(toFields(query));
   const sentToken = session.value;
   const response = await fetch(target, {
     method,
@@ -154,14 +154,6 @@ export async function callOperation<Id extends OperationId>(
   if (response.status === 401) forgetSession(sentToken);
   if (!response.ok) throw CallError.fromResponse(response.status, answer);
   return answer as OperationResult<Id>;
-}
-
-function formatQuery(query: object | undefined): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined) search.append(name, String(value));
-  }
-  return search.size > 0 ? `?${search}` : "";
 }
 
 /** Explains why the signed-in user may not call an operation. Returns undefined if they may. */

@@ -11,6 +11,7 @@ import {
   session,
 } from "../api/call.ts";
 import { getOutline } from "../api/operations.ts";
+import { formatQuery } from "../format.ts";
 import { readAll } from "../state/act.ts";
 import { setClock } from "../state/clock.ts";
 import { type Delivery, deliveries, faults, mergeDeliveries } from "../state/deliveries.ts";
@@ -180,9 +181,8 @@ export async function* streamEvents(
   signal: AbortSignal,
 ): AsyncGenerator<readonly EmulatorEvent[]> {
   const path = getOutline("events.watch").path.replace("/_emulator/", "../");
-  const query = after === undefined ? "" : `?${new URLSearchParams({ after })}`;
   const sentToken = session.value;
-  const response = await fetch(path + query, {
+  const response = await fetch(path + formatQuery({ after }), {
     headers: { accept: "text/event-stream", ...getSessionHeaders() },
     signal,
   });

@@ -1,6 +1,7 @@
 import { batch, computed, type Signal, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
 import { decodeUrlPart } from "../../base/urls.ts";
+import { formatQuery } from "../format.ts";
 
 /** The current view: `#/deliveries/7?trace=delivery:7`. */
 export interface Route {
@@ -29,10 +30,7 @@ function joinHref(view: string, id: string | number | undefined, query: QueryPar
   const path = id === undefined ? view : `${view}/${encodeURIComponent(String(id))}`;
   // A list that is limited to a workspace links to lists with the same limit.
   const workspace = route.value.query.get("workspace") ?? undefined;
-  const named = Object.entries({ workspace, ...query }).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  return `#/${path}${named.length === 0 ? "" : `?${new URLSearchParams(named)}`}`;
+  return `#/${path}${formatQuery({ workspace, ...query })}`;
 }
 
 const hash = signal("");
@@ -76,7 +74,6 @@ export type Topic = (typeof topics)[number];
 
 const versions = new Map<Topic, Signal<number>>(topics.map((topic) => [topic, signal(0)]));
 
-/** Returns the version counter of a topic. */
 export const getVersion = (topic: Topic): Signal<number> => versions.get(topic)!;
 
 const changed = new Set<Topic>();
@@ -101,20 +98,17 @@ export function markChanged(...which: readonly Topic[]): void {
 
 export const markAllChanged = (): void => markChanged(...topics);
 
-const referenceForms = [
-  { form: /^delivery:(\d+)$/, to: (id: string) => buildHref("deliveries", id) },
-  { form: /^attempt:(\d+)\.\d+$/, to: (id: string) => buildHref("deliveries", id) },
-  { form: /^request:(\d+)$/, to: (id: string) => buildHref("requests", id) },
-  { form: /^webhook:(\d+)$/, to: (id: string) => buildHref("timeline", id) },
-  { form: /^([TH]-\d+)$/i, to: (id: string) => buildHref("contracts", id.toUpperCase()) },
-  { form: /^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, to: (id: string) => buildHref("timeline", undefined, id) },
+const referenceForms: readonly (readonly [form: RegExp, toHref: (id: string) => string])[] = [
+  [/^delivery:(\d+)$/, (id) => buildHref("deliveries", id)],
+  [/^attempt:(\d+)\.\d+$/, (id) => buildHref("deliveries", id)],
+  [/^request:(\d+)$/, (id) => buildHref("requests", id)],
+  [/^webhook:(\d+)$/, (id) => buildHref("timeline", id)],
+  [/^([TH]-\d+)$/i, (id) => buildHref("contracts", id.toUpperCase())],
+  [/^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, (id) => buildHref("timeline", undefined, id)],
   // Clients log trace IDs as a `traceparent`.
-  {
-    form: /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/,
-    to: (id: string) => buildHref("timeline", undefined, id),
-  },
-  { form: /^([^\s@]+@[^\s@]+)$/, to: (id: string) => buildHref("routing", id) },
-] as const;
+  [/^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/, (id) => buildHref("timeline", undefined, id)],
+  [/^([^\s@]+@[^\s@]+)$/, (id) => buildHref("routing", id)],
+];
 
 /**
  * Builds the address of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address. Returns
@@ -122,9 +116,9 @@ const referenceForms = [
  */
 export function formatReferenceHref(ref: string): string | undefined {
   const text = ref.trim();
-  for (const { form, to } of referenceForms) {
+  for (const [form, toHref] of referenceForms) {
     const id = form.exec(text)?.[1];
-    if (id !== undefined) return to(id);
+    if (id !== undefined) return toHref(id);
   }
   return undefined;
 }
