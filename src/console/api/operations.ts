@@ -4,9 +4,7 @@ import { toFields } from "../../base/object.ts";
 import { quoteShellWord } from "../../base/text.ts";
 import type { ConsoleOperation } from "../../derive/specs.ts";
 
-/** Arguments of an operation. */
 export type OperationInput<Id extends OperationId> = ArgumentsOf<OperationById<Id>>;
-/** Result of an operation. */
 export type OperationResult<Id extends OperationId> = ResultOf<OperationById<Id>>;
 
 /** Arguments of an operation that is only known at run time. */

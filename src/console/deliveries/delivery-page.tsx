@@ -180,8 +180,10 @@ function SignatureCheck({ delivery }: { readonly delivery: FullDelivery }) {
   const bytes = new TextEncoder().encode(body);
   const workspace = useWorkspaces().value?.find(({ id }) => id === workspaceId);
   const key = workspace?.hmac_key;
+  const problem =
+    getSigningProblem() ?? (canReadSecrets.value ? undefined : "a token with the role read shows no keys.");
   useEffect(() => {
-    if (key === undefined || getSigningProblem() || !canReadSecrets.value) return;
+    if (key === undefined || problem) return;
     void computeSignature(key, new TextEncoder().encode(body)).then((text) => {
       computed.value = text;
     });
@@ -191,13 +193,11 @@ function SignatureCheck({ delivery }: { readonly delivery: FullDelivery }) {
       {sentence}
     </p>
   ));
-  if (getSigningProblem() || !canReadSecrets.value)
+  if (problem)
     return (
       <>
         {alterations}
-        <p class="muted">
-          Signature check unavailable: {getSigningProblem() ?? "a token with the role read shows no keys."}
-        </p>
+        <p class="muted">Signature check unavailable: {problem}</p>
       </>
     );
   if (computed.value === undefined) return <p class="muted">Signing…</p>;

@@ -31,7 +31,6 @@ export const toStatusLabel = (delivery: Delivery) => ({
 export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "error">): string =>
   describeResponseCode(status, error?.code ?? null);
 
-/** Describes the result of an attempt by its error code. */
 export function describeResponseCode(status: number | null, code: string | null): string {
   if (status !== null) return String(status);
   return code === null ? "no response" : (errorLabels.get(code) ?? toWords(code));
@@ -50,7 +49,6 @@ export function formatAttemptName(attempt: Attempt, delivery: Delivery): string 
   return `${formatAttemptLabel(attempt, delivery)}, ${at}, ${describeResponse(attempt)}${by}`;
 }
 
-/** Describes the result of a resend, which may have failed. */
 export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): ActionOutcome {
   const last = attempts.at(-1);
   if (!last?.resend) return { tone: "bad", words: "Not sent: its address is not allowed" };

@@ -50,7 +50,6 @@ export function Faults({ id }: { readonly id: string | undefined }) {
   );
 }
 
-/** Describes how many matches a fault affected. */
 function describeHits({ hit, matched, direction }: Fault): string {
   if (matched === 0) return "not matched yet";
   return `affected ${hit} of ${pluralize(matched, direction === "outgoing" ? "webhook" : "request")} that matched`;

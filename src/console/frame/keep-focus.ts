@@ -1,4 +1,3 @@
-/** Elements that can have the focus. */
 const focusableSelector = "button:not(:disabled),a[href],input:not(:disabled),select:not(:disabled),summary";
 
 const findHeading = (): HTMLElement | null => document.getElementById("view");

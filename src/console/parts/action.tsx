@@ -86,7 +86,6 @@ export interface Question {
   /** The question, such as `Delete T-6?`. */
   readonly title: string;
   readonly consequence: string;
-  /** Label of the button that confirms. */
   readonly confirmLabel: string;
 }
 
@@ -94,7 +93,6 @@ const pendingQuestion = signal<
   { readonly question: Question; readonly answer: (isConfirmed: boolean) => void } | undefined
 >(undefined);
 
-/** Resolves to true if the user confirms. */
 const askForConfirmation = (question: Question): Promise<boolean> =>
   new Promise((answer) => {
     pendingQuestion.value = { question, answer };
@@ -131,7 +129,6 @@ export function Confirm() {
   );
 }
 
-/** Copies a string to the clipboard, and reports it. */
 export function Copy({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
   const outcome = useSignal<string | undefined>(undefined);
   const copy = async () => {
@@ -194,7 +191,6 @@ export const CommandPopover = () => (
   </div>
 );
 
-/** A command, with a button that copies it. */
 export const Command = ({ text }: { readonly text: string }) => (
   <div class="command">
     <code>{text}</code>

@@ -109,7 +109,6 @@ export const Head = (props: {
   </header>
 );
 
-/** Binds the value of a form control to a signal. */
 export const bindValue = (to: Signal<string>) => ({
   value: to.value,
   onInput: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => {
@@ -117,14 +116,9 @@ export const bindValue = (to: Signal<string>) => ({
   },
 });
 
-/** Renders names and values, one per row. */
-export const Facts = ({
-  rows,
-}: {
-  readonly rows: readonly (readonly [string, ComponentChildren] | false | null)[];
-}) => (
+export const Facts = (props: { readonly rows: readonly (readonly [string, ComponentChildren] | false)[] }) => (
   <dl class="facts">
-    {rows.map(
+    {props.rows.map(
       (row) =>
         row && (
           <div key={row[0]}>

@@ -8,7 +8,6 @@ import { buildHref } from "../state/route.ts";
 
 const namePattern = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
 
-/** Explains why a name is invalid. */
 const describeInvalidName = (name: string): string =>
   /^before-\d+$/i.test(name)
     ? "Names such as before-1 are reserved for the emulator."
@@ -22,7 +21,6 @@ const askToReplace = (name: string): Question => ({
   confirmLabel: `Replace ${name}`,
 });
 
-/** Saves, restores and compares snapshots. */
 export function Snapshots({ name }: { readonly name: string | undefined }) {
   const { value, problem } = useLoaded("", ["snapshots"], () => callOperation("snapshots.list"));
   const typed = useSignal("");

@@ -10,7 +10,6 @@ import { formatMoment } from "./clock.ts";
 export type Delivery = OperationResult<"deliveries.list">["items"][number];
 export type Webhook = OperationResult<"emulator-webhooks.list">[number];
 
-/** All loaded deliveries, by number. */
 export const deliveries = signal<ReadonlyMap<number, Delivery>>(new Map());
 /** Number of deliveries in the emulator; undefined until the first response. */
 export const totalDeliveries = signal<number | undefined>(undefined);
@@ -79,7 +78,6 @@ export async function readDeliveries(): Promise<void> {
   }
 }
 
-/** Adds deliveries from events. */
 export function mergeDeliveries(changed: readonly Delivery[]): void {
   const all = new Map(deliveries.value);
   for (const delivery of changed) {
@@ -89,7 +87,6 @@ export function mergeDeliveries(changed: readonly Delivery[]): void {
   deliveries.value = all;
 }
 
-/** The scripted faults. */
 export const faults = signal<readonly Fault[]>([]);
 
 export const readFaults = async (): Promise<void> => {

@@ -80,7 +80,7 @@ const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number
     </p>
     <p class="muted">
       <VirtualTime at={node.at} /> · {replaceCodes(node.because)}
-      {describeOutcome(node.outcome) && `; ${describeOutcome(node.outcome)}`}
+      {ends.has(node.outcome) && `; ${ends.get(node.outcome)}`}
       {node.fault && ` · ${replaceCodes(node.fault)}`} ·{" "}
       <a href={formatReferenceHref(node.id) ?? replaceTrace(node.id)}>{node.id}</a>
     </p>
@@ -161,10 +161,8 @@ export const replaceCodes = (sentence: string): string =>
     code === code.toUpperCase() && !code.startsWith("E") ? toWords(code) : describeResponseCode(null, code),
   );
 
-/** Describes why a delivery finally did not arrive. */
-const describeOutcome = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
-
-const ends = new Map([
+/** Why a delivery finally did not arrive, by its outcome. */
+const ends = new Map<string | null, string>([
   ["failed", "the last attempt failed, with no more retries"],
   ["skipped_disabled", "skipped, because the webhook was disabled when the attempt was due"],
   ["skipped_deleted", "skipped, because the webhook was deleted before the attempt was due"],
