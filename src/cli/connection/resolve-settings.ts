@@ -7,7 +7,7 @@ import type { Host } from "../process/host.ts";
 import { findLocalEmulator, getMainCluster, type LocalEmulator } from "./emulator/emulator-access.ts";
 import { selectEnvironmentKey } from "./emulator/emulator-variables.ts";
 import { describeState } from "./emulator/run-file.ts";
-import { getProfilesPath, type Profile, readProfiles, requireProfile } from "./profiles/profile.ts";
+import { getProfilesPath, readProfiles, requireProfile } from "./profiles/profile.ts";
 
 export interface SettingValue<T = string> {
   readonly value: T;
@@ -55,10 +55,12 @@ export function readVariable({ env }: Pick<Host, "env">, name: string): SettingV
  */
 export async function resolveServiceSettings({ globals, host }: SettingsContext): Promise<ServiceSettings> {
   const isNamed = globals.profile !== undefined;
-  const readFromEnv = (name: string) => checkUrl(readVariable(host, name));
   const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
-  const envAddresses = isNamed || flag ? { router: undefined, contracts: undefined } : readAddresses(readFromEnv);
-  const isFromEnv = (envAddresses.router ?? envAddresses.contracts) !== undefined;
+  const readAddress = (name: string) => (isNamed || flag ? undefined : checkUrl(readVariable(host, name)));
+  const base = readAddress("SVC_BASE_URL");
+  const envRouter = readAddress("SVC_ROUTER_URL") ?? base;
+  const envContracts = readAddress("SVC_CONTRACTS_URL") ?? base;
+  const isFromEnv = (envRouter ?? envContracts) !== undefined;
   const isExplicit = isNamed || isFromEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
   const localEmulator = isExplicit ? undefined : await findLocalEmulator(host);
   if (localEmulator) return createEmulatorSettings(localEmulator, host);
@@ -73,8 +75,8 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
   return {
     chosenBy: flag ? "--base-url" : isFromEnv ? "environment" : profile && `profile ${profile.name.value}`,
     // All addresses come from one source, so that a partial environment is not mixed with a partial profile.
-    router: flag ?? envAddresses.router ?? checkUrl(router ?? contracts),
-    contracts: flag ?? (isFromEnv ? envAddresses.contracts : checkUrl(contracts ?? router)),
+    router: flag ?? envRouter ?? checkUrl(router ?? contracts),
+    contracts: flag ?? (isFromEnv ? envContracts : checkUrl(contracts ?? router)),
     // Both halves of a pair come from one source.
     ...((first.clientId ?? first.clientSecret) === undefined ? fallback : first),
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
@@ -121,11 +123,6 @@ async function createEmulatorSettings(emulator: LocalEmulator, host: Host): Prom
     unused,
   };
 }
-
-const readAddresses = (fromEnv: (name: string) => SettingValue | undefined) => {
-  const base = fromEnv("SVC_BASE_URL");
-  return { router: fromEnv("SVC_ROUTER_URL") ?? base, contracts: fromEnv("SVC_CONTRACTS_URL") ?? base };
-};
 
 export interface ControlPlaneSettings {
   readonly url: SettingValue;
@@ -192,13 +189,7 @@ export const resolveProfileSetting = async (surroundings: SettingsContext): Prom
 export const readProfileName = ({ globals, host }: SettingsContext): SettingValue | undefined =>
   globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
 
-interface ChosenProfile {
-  readonly name: SettingValue;
-  readonly clusterKeys: Readonly<Record<string, SettingValue>>;
-  readonly read: (key: Exclude<keyof Profile, "cluster_keys">) => SettingValue | undefined;
-}
-
-async function resolveProfile(surroundings: SettingsContext): Promise<ChosenProfile | undefined> {
+async function resolveProfile(surroundings: SettingsContext) {
   const { env } = surroundings.host;
   const file = await readProfiles(env);
   const name =
@@ -211,7 +202,7 @@ async function resolveProfile(surroundings: SettingsContext): Promise<ChosenProf
   return {
     name,
     clusterKeys: Object.fromEntries(Object.entries(keys).map(([id, value]) => [id, toSetting(value)])),
-    read: (key) => (profile[key] ? toSetting(profile[key]) : undefined),
+    read: (key: keyof typeof profile) => (profile[key] ? toSetting(profile[key]) : undefined),
   };
 }
 

@@ -26,12 +26,8 @@ interface CompletionResult {
   readonly directive: number;
 }
 
-const toCandidates = (values: readonly string[], description = ""): Candidate[] =>
-  values.map((value) => ({ value, description }));
-const offerOnly = (candidates: readonly Candidate[]): CompletionResult => ({
-  candidates,
-  directive: directives.noFiles,
-});
+const toCandidates = (values: readonly string[]) => values.map((value) => ({ value, description: "" }));
+const offerOnly = (candidates: readonly Candidate[]) => ({ candidates, directive: directives.noFiles });
 const files: CompletionResult = { candidates: [], directive: directives.anything };
 
 /** Finds the candidates at the cursor. `words` follow `svc`. The user is typing the last word, which can be empty. */

@@ -71,10 +71,7 @@ const maxSummaryBytes = 1024 * 1024;
 export async function addSummary(host: Host, markdown: string): Promise<void> {
   const path = host.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
-  const size = await stat(path).then(
-    (stats) => stats.size,
-    () => 0,
-  );
+  const size = (await stat(path).catch(() => undefined))?.size ?? 0;
   if (size + Buffer.byteLength(markdown) > maxSummaryBytes) return;
   await appendFile(path, markdown).catch(() => {});
 }

@@ -43,9 +43,8 @@ export async function checkOutputFile(host: Host, path: string, flag: string, pr
   await access(stats ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
     (cause: NodeJS.ErrnoException) => {
       const subject = stats ? path : `to the folder ${dirname(path)}`;
-      if (!isFsError(cause)) throw new UsageError(`${flag}: cannot write ${subject}: ${cause.code}`, { cause });
-      const hint = getRemedy(cause);
-      throw new UsageError(`${flag}: cannot write ${subject}: ${formatFsError(cause)}`, { hint, cause });
+      const [reason, hint] = isFsError(cause) ? [formatFsError(cause), getRemedy(cause)] : [cause.code];
+      throw new UsageError(`${flag}: cannot write ${subject}: ${reason}`, { hint, cause });
     },
   );
   if (stats?.isFile()) await rejectDataLoss(host, path, flag, protectedFiles);

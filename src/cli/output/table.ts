@@ -166,8 +166,6 @@ export function formatCell(value: unknown): string {
   return typeof value === "string" ? value : stringifyExact(value);
 }
 
-const padText = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - measureWidth(text)));
-
 /** Spreading many strings as arguments of Math.max would overflow the stack. */
 const getMaxTextWidth = (texts: readonly string[]): number =>
   texts.reduce((max, text) => Math.max(max, measureWidth(text)), 0);
@@ -210,7 +208,7 @@ function takeColumns(characters: readonly string[], columns: number): readonly s
 export function formatRecord(entries: readonly (readonly [string, string])[]): StyledLine[] {
   const escapedEntries = entries.map(([name, value]) => [escapeControlCharacters(name), value] as const);
   const columns = getMaxTextWidth(escapedEntries.map(([name]) => name));
-  return escapedEntries.map(([name, value]) => [dim(padText(name, columns)), `  ${value}`]);
+  return escapedEntries.map(([name, value]) => [dim(name + " ".repeat(columns - measureWidth(name))), `  ${value}`]);
 }
 
 /** Backslashes are doubled, so that the escapes of tabs, line breaks and controls are reversible. */

@@ -64,11 +64,11 @@ export interface InterpretedLine {
 /** Formats the placeholder of a flag's value, if it has one: `<FILE>`. */
 export function formatFlagValue({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
   if (type === "switch" || type === "boolean") return [];
-  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : getPlaceholder(flag));
+  const lastWord = flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
+  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : lastWord);
   return [optionalValue ? `[${name}]` : `<${name}>`];
 }
 
-const getPlaceholder = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
 /** Missing required input, in the order of the prompts. */
 export interface MissingInput {
   readonly positionals: readonly PositionalSpec[];

@@ -37,7 +37,7 @@ export class UsageError extends Error {
 
 export const createMissingFieldsError = (fields: readonly string[], options: UsageOptions): UsageError =>
   fields.length === 1
-    ? new UsageError(`${fields[0]!.replace(/^(\S+)/, "$1 is required")}`, options)
+    ? new UsageError(fields[0]!.replace(/^(\S+)/, "$1 is required"), options)
     : new UsageError("Missing required fields:", { ...options, details: fields });
 
 /**
