@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
 import { readVirtualTime } from "../../client/response.ts";
-import { formatFsError, isFsError } from "../../files/disk.ts";
+import { isFsError } from "../../files/disk.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { Context } from "../command.ts";
-import { changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
+import { changePrivateFile, createUnwritableError, readPrivateFile } from "../connection/profiles/private-file.ts";
 import type { SettingValue } from "../connection/resolve-settings.ts";
 import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
@@ -90,13 +90,7 @@ export async function requireWritableTokens({ host: { env } }: Pick<Context, "ho
     await makeFolder(folder);
     await access(folder, constants.W_OK);
   } catch (cause) {
-    if (!isFsError(cause)) throw cause;
-    throw new CommandFailedError(
-      "failed",
-      "config_unwritable",
-      `Failed to write to ${folder}: ${formatFsError(cause)}.`,
-      { hint: "Set SVC_CONFIG_DIR to another folder.", cause },
-    );
+    throw isFsError(cause) ? createUnwritableError(`to ${folder}`, cause) : cause;
   }
 }
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
-import { formatFsError, isFsError } from "../../../files/disk.ts";
+import { type FsError, formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
 import { findLockConflict, isLockConflict, type Lock, acquireLock as take } from "../../../files/lock.ts";
 import type { Context } from "../../command.ts";
@@ -49,13 +49,15 @@ export async function changePrivateFile<T>(
       return content;
     });
   } catch (error) {
-    if (!isFsError(error)) throw error;
-    throw new CommandFailedError("failed", "config_unwritable", `Failed to write ${path}: ${formatFsError(error)}.`, {
-      hint: "Set SVC_CONFIG_DIR to another folder.",
-      cause: error,
-    });
+    throw isFsError(error) ? createUnwritableError(path, error) : error;
   }
 }
+
+export const createUnwritableError = (subject: string, cause: FsError): CommandFailedError =>
+  new CommandFailedError("failed", "config_unwritable", `Failed to write ${subject}: ${formatFsError(cause)}.`, {
+    hint: "Set SVC_CONFIG_DIR to another folder.",
+    cause,
+  });
 
 /** Another process can refresh a token at a slow service in this time. */
 const lockTimeoutMs = 45_000;
