@@ -26,9 +26,8 @@ export const formatManual = (tree: readonly CommandTreeGroup[], version: string)
       "ENVIRONMENT",
       environmentVariables.flatMap(([name, text]) => formatItem(name, text)),
     ),
-  ]
-    .join("\n")
-    .concat("\n");
+    "",
+  ].join("\n");
 
 const formatSection = (title: string, lines: readonly string[]): string => [`.SH ${title}`, ...lines].join("\n");
 

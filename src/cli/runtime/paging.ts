@@ -58,7 +58,4 @@ export function describePastEnd({ by, total }: Paging, rows: string, part: Part,
   return `Nothing from --${by} ${query[by]}; the total is ${count}. For all: --all`;
 }
 
-const getRows = (part: Part, name: string): readonly unknown[] => {
-  const rows = part[name];
-  return Array.isArray(rows) ? rows : [];
-};
+const getRows = (part: Part, name: string): readonly unknown[] => (Array.isArray(part[name]) ? part[name] : []);
