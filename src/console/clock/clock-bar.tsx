@@ -163,14 +163,11 @@ function Panel({ close, leave }: { readonly close: () => void; readonly leave: (
     const onElsewhere = ({ target }: Event) => {
       if (!isOwn(target)) close();
     };
-    addEventListener("keydown", onKey);
-    addEventListener("pointerdown", onElsewhere);
-    addEventListener("focusin", onElsewhere);
-    return () => {
-      removeEventListener("keydown", onKey);
-      removeEventListener("pointerdown", onElsewhere);
-      removeEventListener("focusin", onElsewhere);
-    };
+    const closed = new AbortController();
+    addEventListener("keydown", onKey, closed);
+    addEventListener("pointerdown", onElsewhere, closed);
+    addEventListener("focusin", onElsewhere, closed);
+    return () => closed.abort();
   }, []);
   return (
     <form class="panel" ref={form} aria-label="Advance to a time" onSubmit={pressAction}>
