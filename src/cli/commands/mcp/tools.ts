@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { exampleContract } from "../../../api/contracts/contracts.ts";
+import { omitUndefined } from "../../../base/object.ts";
 import { UsageError } from "../../process/failure.ts";
 import { callShape, createCallLine, findCommand, findCommands } from "./operations.ts";
 import { type McpToolResult, type ToolRunner, toDataResult } from "./runner.ts";
@@ -54,6 +55,9 @@ function requireWord(value: string, name: string): string {
   return value;
 }
 
+const formatFlags = (flags: Readonly<Record<string, string | number | undefined>>): string[] =>
+  Object.entries(omitUndefined(flags)).map(([flag, value]) => `--${flag}=${value}`);
+
 const readTools: readonly McpTool[] = [
   defineTool("find", "Search operations by keyword", { query: stringSchema }, async ({ query }, runner) =>
     toDataResult(findCommands(await runner.listCommands(), query)),
@@ -95,13 +99,7 @@ const readTools: readonly McpTool[] = [
     "List requests that the emulator received, newest first",
     { status: z.number().int().optional(), operation: optionalString, limit: z.number().int().optional() },
     async ({ status, operation, limit = 20 }, runner) =>
-      runner.run([
-        "emulator",
-        "requests",
-        `--limit=${limit}`,
-        ...(status === undefined ? [] : [`--status=${status}`]),
-        ...(operation === undefined ? [] : [`--operation=${operation}`]),
-      ]),
+      runner.run(["emulator", "requests", ...formatFlags({ limit, status, operation })]),
   ),
 ];
 
@@ -136,11 +134,7 @@ const writeTools: readonly McpTool[] = [
       until_idle: z.boolean().optional(),
     },
     async ({ by, to, until_idle }, runner) => {
-      const flags = [
-        ...(by === undefined ? [] : [`--by=${by}`]),
-        ...(to === undefined ? [] : [`--to=${to}`]),
-        ...(until_idle ? ["--until-idle"] : []),
-      ];
+      const flags = [...formatFlags({ by, to }), ...(until_idle ? ["--until-idle"] : [])];
       return runner.run(flags.length === 0 ? ["emulator", "clock"] : ["emulator", "clock", "advance", ...flags]);
     },
   ),
@@ -161,7 +155,7 @@ const writeTools: readonly McpTool[] = [
     "Grade a webhook receiver: sends it good and bad deliveries",
     { to: stringSchema.describe("URL"), hmac_key_file: stringSchema },
     async ({ to, hmac_key_file }, runner) =>
-      runner.run(["webhooks", "certify", `--to=${to}`, `--hmac-key-file=${hmac_key_file}`]),
+      runner.run(["webhooks", "certify", ...formatFlags({ to, "hmac-key-file": hmac_key_file })]),
   ),
 ];
 
