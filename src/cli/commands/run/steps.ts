@@ -6,7 +6,7 @@ import { listRequests } from "../../../api/emulator/requests.ts";
 import type { CallableOperation, Operation } from "../../../api/operation.ts";
 import { registry } from "../../../api/registry.ts";
 import { restoreExactNumbers, stringifyExact, toPlainNumbers } from "../../../base/json.ts";
-import { toFields, tryParseJson } from "../../../base/object.ts";
+import { omitUndefined, toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
 import { ServiceError } from "../../../client/errors.ts";
@@ -79,10 +79,7 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
   async as(step, environment) {
     const act = contractActions.find((action) => step[action] !== undefined)!;
     const operation = { sign: signContract, decline: declineContract, approve: approveContract }[act];
-    const body = {
-      ...(step.as === "next" ? {} : { email: step.as }),
-      ...(step.note === undefined ? {} : { note: step.note }),
-    };
+    const body = omitUndefined({ email: step.as === "next" ? undefined : step.as, note: step.note });
     const personName = step.as === "next" ? "the next person" : step.as;
     return {
       title: `as ${personName} ${act} ${step[act]}`,
