@@ -1,12 +1,13 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { groupBy } from "../../base/object.ts";
 import { createIntegerFlag, createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile, removeEarlierReport } from "../output/file.ts";
 import { isSeedFile, readSeedDocument } from "../parse/body.ts";
 import { isSwitchedOn } from "../process/environment.ts";
 import { UsageError } from "../process/failure.ts";
-import { type Host, inputVariable, waitForInputEnd } from "../process/host.ts";
+import { inputVariable, waitForInputEnd } from "../process/host.ts";
 import { confirmYes } from "../prompt/terminal.ts";
 import { recordStory } from "./run/record.ts";
 import { runFiles, watchFiles } from "./run/runner.ts";
@@ -48,7 +49,10 @@ const run = defineCommand({
       await output.printDocument(createScenarioSchema(), 2);
       return undefined;
     }
-    const files = removeRepeated(positionals.file ?? [], host);
+    // Two patterns of a shell can name the same file.
+    const files = [...groupBy(positionals.file ?? [], (file) => resolve(host.cwd, file)).values()].map(
+      ([file]) => file!,
+    );
     if (flags.record !== undefined) {
       if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
       const path = await checkOutputFile(host, flags.record, "--record");
@@ -81,13 +85,6 @@ const run = defineCommand({
     return (await runFiles(files, settings, context)) ? undefined : "failed";
   },
 });
-
-/** Removes files that are named again, as two patterns of a shell do. */
-function removeRepeated(files: readonly string[], { cwd }: Pick<Host, "cwd">): string[] {
-  const spellings = new Map<string, string>();
-  for (const file of files) if (!spellings.has(resolve(cwd, file))) spellings.set(resolve(cwd, file), file);
-  return [...spellings.values()];
-}
 
 /** Beginning of report files. A file with another beginning is not replaced. */
 const reportBeginnings = {

@@ -94,46 +94,9 @@ const inputSchema = dictionary(z.unknown());
 
 const operationIdSchema = z.string().describe("ID of an operation: contracts.create");
 
-const CallStep = defineStep("Calls an operation", {
-  call: operationIdSchema,
-  params: inputSchema.optional().describe("Values of the path"),
-  query: inputSchema.optional(),
-  headers: dictionary(z.string()).optional(),
-  body: z.unknown().optional(),
-});
-
-const SvcStep = defineStep("Runs a command line", {
-  svc: z
-    .union([z.string().min(1), z.array(z.union([z.string(), z.number()])).min(1)])
-    .describe("A command line, without svc"),
-  stdin: z.string().optional(),
-});
-
-const AdvanceStep = defineStep("Advances virtual time and runs due entries", {
-  advance: advanceTargetSchema.describe("Target of the clock advance: PT2H35M, a time, next or idle"),
-});
-
 const contractReferenceSchema = z.string().describe("T-1, or a saved value");
 
-const AsStep = z
-  .strictObject({
-    as: z.string().min(1).describe("E-mail address of the person; next selects the next signatory"),
-    sign: contractReferenceSchema.optional(),
-    decline: contractReferenceSchema.optional(),
-    approve: contractReferenceSchema.optional(),
-    note: z.string().optional().describe("Note of the person"),
-    ...sharedStepFields,
-  })
-  .refine((step) => contractActions.filter((act) => step[act] !== undefined).length === 1, {
-    message: "must have one of sign, decline and approve",
-  })
-  .describe("Signs, declines or approves a contract as a person");
-
 export const contractActions = ["sign", "decline", "approve"] as const;
-
-const FaultStep = defineStep("Scripts a fault", {
-  fault: z.strictObject(buildFaultFields()).describe("A fault of incoming requests or outgoing webhooks"),
-});
 
 /** Builds the fields of a fault. Each field can be a saved value, such as the ID of a webhook. */
 function buildFaultFields(): Record<string, z.ZodType> {
@@ -146,23 +109,6 @@ function buildFaultFields(): Record<string, z.ZodType> {
 }
 
 const receiverStatusSchema = z.int().min(200).max(599);
-
-const ReceiverStep = defineStep("Opens a webhook receiver", {
-  receiver: nameSchema.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
-  url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
-  responses: z
-    .union([receiverStatusSchema, z.literal("down"), z.array(receiverStatusSchema).min(1)])
-    .optional()
-    .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses all connections"),
-  subscribe: z
-    .union([z.literal("all"), z.array(z.enum(activities)).min(1)])
-    .optional()
-    .describe("Activities of a webhook to create for the receiver"),
-});
-
-const ExpectStep = z
-  .strictObject({ expect: Expectations.describe("Expected state after the step"), title: sharedStepFields.title })
-  .describe("Checks the state after the previous steps");
 
 const ForEachStep = z
   .strictObject({
@@ -177,14 +123,54 @@ const ForEachStep = z
   .describe("Runs steps for each value of a list");
 
 export const stepSchemas = {
-  call: CallStep,
-  svc: SvcStep,
-  advance: AdvanceStep,
-  as: AsStep,
-  fault: FaultStep,
-  receiver: ReceiverStep,
+  call: defineStep("Calls an operation", {
+    call: operationIdSchema,
+    params: inputSchema.optional().describe("Values of the path"),
+    query: inputSchema.optional(),
+    headers: dictionary(z.string()).optional(),
+    body: z.unknown().optional(),
+  }),
+  svc: defineStep("Runs a command line", {
+    svc: z
+      .union([z.string().min(1), z.array(z.union([z.string(), z.number()])).min(1)])
+      .describe("A command line, without svc"),
+    stdin: z.string().optional(),
+  }),
+  advance: defineStep("Advances virtual time and runs due entries", {
+    advance: advanceTargetSchema.describe("Target of the clock advance: PT2H35M, a time, next or idle"),
+  }),
+  as: z
+    .strictObject({
+      as: z.string().min(1).describe("E-mail address of the person; next selects the next signatory"),
+      sign: contractReferenceSchema.optional(),
+      decline: contractReferenceSchema.optional(),
+      approve: contractReferenceSchema.optional(),
+      note: z.string().optional().describe("Note of the person"),
+      ...sharedStepFields,
+    })
+    .refine((step) => contractActions.filter((act) => step[act] !== undefined).length === 1, {
+      message: "must have one of sign, decline and approve",
+    })
+    .describe("Signs, declines or approves a contract as a person"),
+  fault: defineStep("Scripts a fault", {
+    fault: z.strictObject(buildFaultFields()).describe("A fault of incoming requests or outgoing webhooks"),
+  }),
+  receiver: defineStep("Opens a webhook receiver", {
+    receiver: nameSchema.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
+    url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
+    responses: z
+      .union([receiverStatusSchema, z.literal("down"), z.array(receiverStatusSchema).min(1)])
+      .optional()
+      .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses all connections"),
+    subscribe: z
+      .union([z.literal("all"), z.array(z.enum(activities)).min(1)])
+      .optional()
+      .describe("Activities of a webhook to create for the receiver"),
+  }),
   "for each": ForEachStep,
-  expect: ExpectStep,
+  expect: z
+    .strictObject({ expect: Expectations.describe("Expected state after the step"), title: sharedStepFields.title })
+    .describe("Checks the state after the previous steps"),
 } as const;
 
 export type StepKind = keyof typeof stepSchemas;
