@@ -159,8 +159,6 @@ function parsePairs(texts: readonly string[]): Record<string, string | string[]>
   return Object.fromEntries(pairs);
 }
 
-const consumerSecret = appSecrets.crmB;
-
 const crmBOpen = defineCommand({
   words: ["crm-b", "open"],
   description: "Signs an envelope with the app's consumer secret, as the CRM does.",
@@ -168,7 +166,7 @@ const crmBOpen = defineCommand({
   readsDerived: { flags: [{ flag: "signed-request", type: "text" }] },
   bodyFrom: ["envelope", "consumer-secret-file"],
   flags: [
-    createSecretFlag(consumerSecret),
+    createSecretFlag(appSecrets.crmB),
     createTextFlag("envelope", "FILE|-", "JSON envelope to sign and send (default: an empty context)"),
   ],
   examples: [["Sign an envelope", "crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret"]],
@@ -176,10 +174,10 @@ const crmBOpen = defineCommand({
     const { envelope, "signed-request": signedRequest } = input.flags;
     if (signedRequest !== undefined && envelope !== undefined)
       throw new UsageError("--envelope cannot be used with --signed-request");
-    const secret = signedRequest === undefined ? await readAppSecret(consumerSecret, input, context) : undefined;
+    const secret = signedRequest === undefined ? await readAppSecret(appSecrets.crmB, input, context) : undefined;
     if (secret === undefined) {
       if (envelope === undefined) return runDerivedCommand(spec!, input, context);
-      const { flag, env } = consumerSecret;
+      const { flag, env } = appSecrets.crmB;
       throw new InputRequiredError(flag, `--${flag} is required, or the secret in ${env}`);
     }
     const text =
@@ -192,26 +190,24 @@ const crmBOpen = defineCommand({
   },
 });
 
-const password = appSecrets.billing;
-
 const billingEvent = defineCommand({
   words: ["billing", "event"],
   extendsDerived: true,
   flags: [
     createTextFlag("username", "NAME", "User name of the billing provider (default: the name in SVC_BASIC_AUTH)"),
-    createSecretFlag(password),
+    createSecretFlag(appSecrets.billing),
   ],
   examples: [
     ["Send an event from a file", "billing event --data event.json --username billing --password-file billing.secret"],
   ],
   async run(input, context, spec) {
     const { username } = input.flags;
-    const { flag, env } = password;
+    const { flag, env } = appSecrets.billing;
     if (username === undefined) {
       if (input.flags[flag] !== undefined) throw new UsageError(`--${flag} requires --username`);
       return runDerivedCommand(spec!, input, context);
     }
-    const secret = await readAppSecret(password, input, context);
+    const secret = await readAppSecret(appSecrets.billing, input, context);
     if (secret === undefined) throw new InputRequiredError(flag, `--${flag} is required, or the password in ${env}`);
     return runDerivedCommand(spec!, input, context, { credentials: { basic: { username, password: secret } } });
   },

@@ -38,8 +38,6 @@ const configGet = defineCommand({
   },
 });
 
-const hiddenText = "[hidden]";
-
 const configList = defineCommand({
   words: ["config", "list"],
   sendsNothing: true,
@@ -55,7 +53,7 @@ const configList = defineCommand({
     const settings = await listEffectiveSettings(context);
     const rows = settings.map((setting) => ({
       key: setting.key,
-      value: setting.isSecret ? hiddenText : setting.value,
+      value: setting.isSecret ? "[hidden]" : setting.value,
       origin: setting.origin,
     }));
     const value = { name: "value", shrinkPriority: 1 } as const;

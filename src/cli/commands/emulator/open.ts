@@ -126,8 +126,6 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
   }
 }
 
-const choosePortHint = "Choose another port with --port, or use --port 0 for free ports.";
-
 /** An emulator in memory has no state that another one could use, so only the run file has to differ. */
 async function createAlreadyRunningError(state: string, isInMemory: boolean, cause: unknown) {
   const running = await readRunFile(await resolveRunFile(state));
@@ -154,7 +152,8 @@ async function createPortTakenError(port: number, cause: unknown, { host }: Cont
       ? ` ${await formatStopInstructions(listener, port)}.`
       : "";
   const message = `Port ${port} or a following port is in use by ${occupant}.`;
-  return new CommandFailedError("failed", "port_taken", message, { hint: choosePortHint + stopHint, cause });
+  const hint = `Choose another port with --port, or use --port 0 for free ports.${stopHint}`;
+  return new CommandFailedError("failed", "port_taken", message, { hint, cause });
 }
 
 /** Explains how to end an emulator that neither this folder nor this shell refers to. */

@@ -88,7 +88,7 @@ export const emulatorStart = defineCommand({
     // programs, and garbage would use most of its memory. A smaller limit would save ten megabytes and add a fifth to
     // the CPU time of a million rows.
     setFlagsFromString("--heap-growing-percent=100");
-    const inputEnded = waitsForInput ? waitForInputEnd(host, context.onEnd) : neverSettled;
+    const inputEnded = waitsForInput ? [waitForInputEnd(host, context.onEnd)] : [];
     const options = { ...(await readStartOptions(input, context)), ...database, ephemeral, signal };
     const lasting = withResilientOutput(context, values.log === "json");
     const { output } = lasting;
@@ -123,7 +123,7 @@ export const emulatorStart = defineCommand({
         })
       : await printEvents(emulator, lasting);
 
-    await Promise.race([emulator.closed, waitUntilAborted(signal), inputEnded]).catch((error) => {
+    await Promise.race([emulator.closed, waitUntilAborted(signal), ...inputEnded]).catch((error) => {
       throw toStateError(error);
     });
     await log?.logLifecycle("stopping");
@@ -207,7 +207,5 @@ const addTimestamp = (line: string, { stderr, wall }: Host): string =>
 /** Commands poll the emulator all the time, so only changes and failures of the control plane are shown. */
 const isShownEvent = (event: EmulatorEvent): boolean =>
   event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
-
-const neverSettled = new Promise<void>(() => {});
 
 export const commands: readonly Command[] = [emulatorStart];

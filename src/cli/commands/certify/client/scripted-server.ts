@@ -75,7 +75,6 @@ interface ObservedPoll extends OAuthRequest {
 
 export type ScriptedServer = Awaited<ReturnType<typeof startScriptedServer>>;
 
-const devicePath = createDeviceCode.path;
 /** The routing service accepts device codes at both paths (DECISIONS.md, R35). */
 const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path];
 
@@ -105,7 +104,7 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
     const relay = () => sender.send({ method, url: `${emulator.routerUrl}${target}`, headers, body });
     const path = (request.url ?? "/").split("?")[0]!;
     const oauth = parseOAuthRequest(request, body, times);
-    if (path === devicePath) sendResponse(response, await issueDeviceCode(oauth, relay));
+    if (path === createDeviceCode.path) sendResponse(response, await issueDeviceCode(oauth, relay));
     else if (tokenPaths.includes(path) && isPoll(oauth)) await respondToPoll(oauth, response, relay);
     else sendResponse(response, await relay());
   }

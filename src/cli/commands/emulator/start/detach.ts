@@ -70,10 +70,6 @@ export async function startDetached(
   }
 }
 
-const stateLogHint =
-  "The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.";
-const defaultLogHint = "The log is in .svc of this folder. Start the emulator in another folder, or without --detach.";
-
 function createSilentExitError(exit: number, path: string): CommandFailedError {
   const message = `The emulator exited during startup (exit code ${exit}) without an error message.`;
   const hint = `Check that the disk of ${path} has free space, or start it without --detach to see the error.`;
@@ -96,11 +92,11 @@ async function openLog(path: string, temporaryPath: string, ephemeral: boolean):
     await rm(temporaryPath, { force: true }).catch(() => {});
     if (!isFsError(cause)) throw cause;
     const message = `Failed to write the log ${path}: ${formatFsError(cause)}.`;
-    const hint = cause.code === "ENOSPC" || cause.code === "EDQUOT" ? "Free some space. " : "";
-    throw new CommandFailedError("failed", "unwritable", message, {
-      hint: hint + (ephemeral ? defaultLogHint : stateLogHint),
-      cause,
-    });
+    const spaceHint = cause.code === "ENOSPC" || cause.code === "EDQUOT" ? "Free some space. " : "";
+    const placeHint = ephemeral
+      ? "The log is in .svc of this folder. Start the emulator in another folder, or without --detach."
+      : "The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.";
+    throw new CommandFailedError("failed", "unwritable", message, { hint: spaceHint + placeHint, cause });
   }
 }
 
