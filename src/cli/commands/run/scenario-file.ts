@@ -197,15 +197,20 @@ export async function loadScenarios(
     // --update replaces the file, so all its bytes must be known.
     if (!isUtf8(bytes)) throw new UsageError(`<file>: ${file} is not encoded as UTF-8`);
     const text = bytes.toString("utf8");
-    const lines: CommandLine[] = [];
+    const lines: Parameters<CommandLineListener>[] = [];
     const fileProblems: ScenarioProblem[] = [];
     try {
-      scenarios.push(parseScenario(file, text, (words, position) => lines.push({ words, position })));
+      scenarios.push(parseScenario(file, text, (...line) => lines.push(line)));
     } catch (error) {
       if (!(error instanceof InvalidScenarioError)) throw error;
       fileProblems.push(...error.problems);
     }
-    fileProblems.push(...(await findRejectedLines(lines, parseLine)));
+    // Many forbidden command lines are recognizable before values are known.
+    for (const [words, position] of lines) {
+      const line = await parseLine(words.map(fillReferences));
+      const sentence = line && explainRejection(line);
+      if (sentence !== undefined) fileProblems.push({ ...position, sentence });
+    }
     problems.push(...fileProblems.sort((a, b) => a.line - b.line || a.column - b.column));
   }
   if (problems.length > 0) throw new InvalidScenarioError(problems);
@@ -226,20 +231,4 @@ async function readRegularFile(host: Host, path: string): Promise<Buffer> {
     });
   }
   return readInput(host, absolute, "<file>");
-}
-
-interface CommandLine {
-  readonly words: readonly string[];
-  readonly position: FilePosition;
-}
-
-/** Finds forbidden command lines that are recognizable before values are known. */
-async function findRejectedLines(lines: readonly CommandLine[], parseLine: Context["parseLine"]) {
-  const problems: ScenarioProblem[] = [];
-  for (const { words, position } of lines) {
-    const line = await parseLine(words.map(fillReferences));
-    const sentence = line && explainRejection(line);
-    if (sentence !== undefined) problems.push({ ...position, sentence });
-  }
-  return problems;
 }
