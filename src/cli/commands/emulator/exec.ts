@@ -135,19 +135,15 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
     );
     const title = `svc emulator: ${pluralize(requests.length, "request")}, ${notableRequests.length} rejected or with warnings`;
     await printGroup(host, title, notableRequests.slice(-200).map(formatRequestLine));
-    await addSummary(host, formatSummary(requests, deliveryCount, deliveredCount, exit));
+    const deliveries = pluralize(deliveryCount, "webhook delivery", "webhook deliveries");
+    await addSummary(host, formatSummary(requests, `${deliveries} (${deliveredCount} delivered)`, exit));
   });
 }
 
 const formatRequestLine = ({ method, target, status, failure, findings }: LoggedRequest): string =>
   [status, method, target, failure, ...findings.map(({ code }) => code)].filter(Boolean).join(" ");
 
-function formatSummary(
-  requests: readonly LoggedRequest[],
-  deliveryCount: number,
-  deliveredCount: number,
-  exit: number,
-): string {
+function formatSummary(requests: readonly LoggedRequest[], deliveries: string, exit: number): string {
   const rows = [...groupBy(requests, ({ operation }) => operation)].map(([operation, all]) => {
     const name = operation ?? "not declared";
     const rejectedCount = all.filter(({ status }) => status >= 400 || status === 0).length;
@@ -156,7 +152,7 @@ function formatSummary(
   });
   return [
     `### svc emulator exec: exit ${exit}\n\n`,
-    `${pluralize(requests.length, "request")}, ${pluralize(deliveryCount, "webhook delivery", "webhook deliveries")} (${deliveredCount} delivered)\n\n`,
+    `${pluralize(requests.length, "request")}, ${deliveries}\n\n`,
     "| Operation | Requests | Rejected | Findings |\n| --- | ---: | ---: | --- |\n",
     ...rows,
     "\n",

@@ -6,7 +6,7 @@ import { type Attempt, hasSucceeded, summarizeAttemptOutcome } from "../../../ap
 import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { requireValidValue } from "../../../client/response.ts";
-import { type CommandSpec, createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
@@ -38,12 +38,16 @@ const emulatorRequests = defineCommand({
   ],
   examples: [["Print requests as they arrive", "emulator requests --follow"]],
   async run(input, context, spec) {
-    if (!input.flags.follow) return list(spec!, input, context);
-    const query = {
-      ...excludesReads(input),
-      ...pickGiven(input.flags, ["service", "operation", "status", "workspace", "since", "reads"]),
-    };
-    return followStream(context, watchRequests, { query }, input.flags.file, formatLine);
+    if (input.flags.follow) {
+      const filters = pickGiven(input.flags, ["service", "operation", "status", "workspace", "since", "reads"]);
+      const query = { ...excludesReads(input), ...filters };
+      return followStream(context, watchRequests, { query }, input.flags.file, formatLine);
+    }
+    const request = await prepareRequest(spec!, input, context, { query: excludesReads(input) });
+    if (request === "dry-run") return undefined;
+    const { reads_omitted: count } = toFields((await request.send()).value);
+    if (typeof count === "number" && count > 0)
+      await context.output.note(`${pluralize(count, "read")} of the control plane hidden. To show them: --reads`);
   },
 });
 
@@ -51,16 +55,6 @@ const excludesReads = ({
   flags: { reads, service, operation, id },
 }: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
   [reads, service, operation, id].every((value) => value === undefined) ? { reads: false } : {};
-
-async function list(spec: CommandSpec, input: CommandInput, context: Context): Promise<undefined> {
-  const { reads } = excludesReads(input);
-  const request = await prepareRequest(spec, input, context, reads === undefined ? {} : { query: { reads } });
-  if (request === "dry-run") return undefined;
-  const { reads_omitted: count } = toFields((await request.send()).value);
-  if (typeof count === "number" && count > 0) {
-    await context.output.note(`${pluralize(count, "read")} of the control plane hidden. To show them: --reads`);
-  }
-}
 
 const emulatorDeliveries = defineCommand({
   words: ["emulator", "deliveries"],

@@ -202,9 +202,7 @@ function* formatDigests(findings: WebhookFindings): Generator<StyledLine[]> {
 
 const maxShown = 7;
 
-function formatUndelivered(
-  findings: WebhookFindings,
-): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {
+function formatUndelivered(findings: WebhookFindings) {
   const filterCutShort = (outcome: string) =>
     findings.cut_short_deliveries.filter((delivery) => delivery.outcome === outcome);
   const kinds = [
