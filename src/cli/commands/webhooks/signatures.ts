@@ -1,7 +1,7 @@
 import { listWorkspaces } from "../../../api/emulator/state.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
 import { pluralize } from "../../../base/text.ts";
-import { createSwitch, createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag, type PositionalSpec } from "../../../derive/command-spec.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
 import {
   computeSignature,
@@ -38,24 +38,22 @@ type HeadersInput = CommandInputOf<
 const defaultScheme = getDefaultScheme();
 const algorithm = formatAlgorithm(defaultScheme.format);
 
-const flags = [
-  createTextFlag("signature", "HEX", `Value of the header ${getSignatureHeader(defaultScheme)}`),
-  createTextFlag("headers", "FILE", "File with the headers, one per line"),
-  createTextFlag(
-    "scheme",
-    "NAME",
-    `How the webhook is signed: by ${webhookSchemes.map(({ title }) => title).join(", or by ")}`,
-    { choices: webhookSchemes.map(({ name }) => name), default: "by its headers" },
-  ),
-  keyFlag,
-] as const satisfies readonly FlagSpec[];
-
 const webhooksVerify = defineCommand({
   words: ["webhooks", "verify"],
   summary: "Verify the signature of a webhook from its raw body",
   description: `Computes ${algorithm} over the raw bytes with the base64-decoded key. The key comes from a file, from SVC_WEBHOOK_HMAC_KEY, or from the emulator of this folder. The signature comes from --signature, --headers, or the headers that svc webhooks listen --save wrote next to the body. Bodies are streamed.`,
   positionals: [bodyFile],
-  flags,
+  flags: [
+    createTextFlag("signature", "HEX", `Value of the header ${getSignatureHeader(defaultScheme)}`),
+    createTextFlag("headers", "FILE", "File with the headers, one per line"),
+    createTextFlag(
+      "scheme",
+      "NAME",
+      `How the webhook is signed: by ${webhookSchemes.map(({ title }) => title).join(", or by ")}`,
+      { choices: webhookSchemes.map(({ name }) => name), default: "by its headers" },
+    ),
+    keyFlag,
+  ],
   examples: [
     ["Verify a body with its signature", "webhooks verify body.json --signature '9f2c…' --key-file hmac.key"],
     ["Verify a delivery saved by listen --save", "webhooks verify hooks/0001-CONTRACT_SIGNED.json --key-file hmac.key"],
