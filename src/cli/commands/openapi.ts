@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { createTextFlag } from "../../derive/command-spec.ts";
 import { addObservations, buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/observations.ts";
-import { type Command, type Context, defineCommand } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { resolveServiceSettings } from "../connection/resolve-settings.ts";
 import { throwCorpusError } from "./verify/recording.ts";
 
@@ -21,28 +21,20 @@ const openapi = defineCommand({
     ["Include the observations of a corpus", "openapi contracts --observed corpus"],
   ],
   async run(input, context) {
-    const { globals, host, output } = context;
-    const declarations = await import("../../api/registry.ts");
-    const service = input.positionals.service as (typeof services)[number];
+    const { host, output, signal } = context;
+    const { service } = input.positionals;
     const { observed } = input.flags;
-    const declaredDocument = buildOpenApi(service, declarations);
-    const document =
-      observed === undefined ? declaredDocument : await annotateDocument(declaredDocument, observed, context);
-    const server = await findServer(service, { globals, host });
-    await output.printDocument(server === undefined ? document : { ...document, servers: [server] }, 2);
+    let document: object = buildOpenApi(service, await import("../../api/registry.ts"));
+    if (observed !== undefined) {
+      const { startEmulator } = await import("../../../emulator/index.ts");
+      const loading = loadObservations(resolve(host.cwd, observed), startEmulator, signal);
+      document = addObservations(document, (await loading.catch(throwCorpusError("--observed"))).seen);
+    }
+    const { chosenBy, router, contracts } = await resolveServiceSettings(context);
+    const url = service === "contracts" ? contracts : router;
+    const description = `From ${chosenBy === "environment" ? "the environment" : chosenBy}`;
+    await output.printDocument(url ? { ...document, servers: [{ url: url.value, description }] } : document, 2);
   },
 });
-
-async function annotateDocument(document: object, folder: string, { host, signal }: Context): Promise<object> {
-  const { startEmulator } = await import("../../../emulator/index.ts");
-  const loading = loadObservations(resolve(host.cwd, folder), startEmulator, signal);
-  return addObservations(document, (await loading.catch(throwCorpusError("--observed"))).seen);
-}
-
-async function findServer(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {
-  const { chosenBy, router, contracts } = await resolveServiceSettings(surroundings);
-  const url = service === "contracts" ? contracts : router;
-  return url && { url: url.value, description: `From ${chosenBy === "environment" ? "the environment" : chosenBy}` };
-}
 
 export const commands: readonly Command[] = [openapi];
