@@ -57,10 +57,9 @@ export async function askForSignatory(error: unknown, input: ContractInput, cont
   if (!/creator/i.test(message) || assignments.some((assignment) => assignment.startsWith("signatories=")))
     return undefined;
   await context.output.warn(`The service requires more data: ${message}`);
-  const askForText = (title: string, check: PromptValidator) => askText(title, context, check);
   const signatory = {
-    name: await askForText("Name of your signatory:", checkPresent),
-    email: await askForText("Their e-mail address:", checkAddress),
+    name: await askText("Name of your signatory:", context, checkPresent),
+    email: await askText("Their e-mail address:", context, checkAddress),
     is_counterparty_signatory: false,
   };
   return addAssignments(

@@ -18,8 +18,7 @@ type Values = { readonly [Name in keyof EmulatorOptions]: EmulatorOptions[Name] 
 
 /** Converts flags and rarely used environment variables to options. Paths are relative to the working folder. */
 export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host): Promise<EmulatorOptions> {
-  const { from, "webhook-headers": headers } = flags;
-  const { "clock-start": start } = flags;
+  const { from, strict, "webhook-headers": headers, "clock-start": start } = flags;
   const clock = { mode: flags.clock, speed: parseSpeed(flags["clock-speed"]), start };
   if (start !== undefined) parseTimeFlag(start, "--clock-start");
   const schemes = listOptionalSchemes().map(({ name }) => name);
@@ -32,7 +31,7 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
     seed: isSeedFile(flags.seed) ? await readSeedDocument(host, flags.seed) : flags.seed,
     clock: omitUndefined(clock),
     token: readVariable(host, "SVC_EMULATOR_TOKEN")?.value,
-    strict: parseStrict(flags.strict),
+    strict: strict === true || strict === "" ? strictChecks : strict?.split(","),
     webhookSchemes: headers && schemes.filter((name) => headers.includes(name)),
     traceWebhooks: headers?.includes("trace"),
   } satisfies Values;
@@ -85,9 +84,6 @@ function parsePublicUrls(urls: readonly string[]) {
 /** A copy has no state to continue with, so it is stored only if a new file is named. */
 export const isStateless = ({ ephemeral, from, file }: Partial<EmulatorInput["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
-
-const parseStrict = (value: string | true | undefined): readonly string[] | undefined =>
-  value === true || value === "" ? strictChecks : value?.split(",");
 
 function parseSpeed(speed: number | undefined): number | undefined {
   if (speed === undefined || speed > 0) return speed;

@@ -83,6 +83,7 @@ export async function runScenario(
   const results: StepResult[] = [];
   const seen: ObservedValue[] = [];
   let contract: string | undefined;
+  const getSecondsSince = (begin: number) => Math.round(wall.monotonicNow() - begin) / 1_000;
   const startedAt = wall.monotonicNow();
   const ok = await runSteps(scenario.steps, ["steps"], "");
   const trace = ok && !traces ? [] : ((await ignoreFailure(formatTrace)) ?? []);
@@ -98,10 +99,6 @@ export async function runScenario(
     trace,
     seen,
   });
-
-  function getSecondsSince(begin: number): number {
-    return Math.round(wall.monotonicNow() - begin) / 1_000;
-  }
 
   async function runSteps(steps: readonly ScenarioStep[], parent: ScenarioPath, prefix: string): Promise<boolean> {
     for (const [i, step] of steps.entries()) {

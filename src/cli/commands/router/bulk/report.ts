@@ -16,8 +16,6 @@ import { readResults } from "./log/results.ts";
 
 export const countProcessedRows = ({ counts }: OpenJob): number => counts.rows + counts.invalid + counts.failed;
 
-const progressIntervalMs = { terminal: 200, plain: 10_000 };
-
 export type JobProgress = ReturnType<typeof createJobProgress>;
 
 /**
@@ -29,7 +27,7 @@ export function createJobProgress(record: JobRecord, job: OpenJob, { host, globa
   const { rows: total } = record.input;
   const verb = record.command.startsWith("map-") ? "mapped" : "removed";
   const isAnimated = canShowStatusLine(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
-  const intervalMs = isAnimated ? progressIntervalMs.terminal : progressIntervalMs.plain;
+  const intervalMs = isAnimated ? 200 : 10_000;
   const resumedRows = countProcessedRows(job);
   const startedAt = wall.monotonicNow();
   let rows = 0;
