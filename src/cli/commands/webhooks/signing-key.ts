@@ -33,23 +33,20 @@ async function readGivenKey({ host }: Context, { flags }: KeyOptions): Promise<s
 export async function readKeyFile(host: Context["host"], file: string, flag: string): Promise<string> {
   const text = (await readText(host, file, flag)).trim();
   if (text === "") throw new UsageError(`${flag}: ${file} is empty`);
-  return checkKey(parseKey(text), `${flag}: ${file}`);
+  return parseKey(text, `${flag}: ${file}`);
 }
 
 export function findKeyVariable(host: Context["host"]): string | undefined {
   const variable = readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
   const text = variable?.value.trim();
-  return variable && text ? checkKey(parseKey(text), variable.origin) : undefined;
+  return variable && text ? parseKey(text, variable.origin) : undefined;
 }
 
 /** Parses the key from any output format of svc webhooks hmac-key. */
-function parseKey(text: string): string {
-  const { hmac_key: key } = toFields([tryParseJson(text)].flat()[0]);
-  return typeof key === "string" ? key : text.replace(/^hmac[_ ]key\s+/i, "");
-}
-
-/** Rejects a key with a blank or a missing character, because it makes no valid signature. */
-function checkKey(key: string, origin: string): string {
+function parseKey(text: string, origin: string): string {
+  const { hmac_key: field } = toFields([tryParseJson(text)].flat()[0]);
+  const key = typeof field === "string" ? field : text.replace(/^hmac[_ ]key\s+/i, "");
+  // A key with a blank or a missing character makes no valid signature.
   if (decodeBase64(key) !== undefined) return key;
   throw new UsageError(`${origin}: the key is not base64. To print it, run svc webhooks hmac-key.`);
 }
