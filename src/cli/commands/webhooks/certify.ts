@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { type Activity, activities } from "../../../api/activities.ts";
+import { activities } from "../../../api/activities.ts";
 import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
@@ -22,7 +22,7 @@ import { type RawDelivery, sendDelivery } from "../certify/receiver/delivery.ts"
 import { genuineCheck } from "../certify/receiver/delivery-checks.ts";
 import { diagnose } from "../certify/receiver/diagnosis.ts";
 import { startCertificationEmulator } from "../certify/receiver/emulation.ts";
-import { guessLanguage, type ReceiverLanguage, receiverLanguages } from "../certify/receiver/mistakes.ts";
+import { guessLanguage, receiverLanguages } from "../certify/receiver/mistakes.ts";
 import { createProbe } from "../certify/receiver/probe.ts";
 import { createReceiverProcess, isListening, type ReceiverProcess } from "../certify/receiver/receiver-process.ts";
 import { createCertifyReport, formatReceiverJUnitReport, printReport } from "../certify/receiver/report.ts";
@@ -133,10 +133,10 @@ async function createPlan(flags: CertifyFlags, context: Context) {
   return {
     url: parseReceiverUrl(to, "--to"),
     checks: selectChecks(allReceiverChecks, { only, skip }, ["webhooks", "certify", "--list"]),
-    activity: parseActivity(flags.activity ?? "CONTRACT_SIGNED") as Activity,
+    activity: parseActivity(flags.activity ?? "CONTRACT_SIGNED"),
     maxMs,
     readyTimeoutMs: parseDurationFlag(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
-    language: (flags.language as ReceiverLanguage | undefined) ?? guessLanguage(command ?? ""),
+    language: flags.language ?? guessLanguage(command ?? ""),
     key: await resolveGivenKey(flags, context),
     command,
     probe,

@@ -258,9 +258,7 @@ async function addTrace(reading: WebhookReading, client: Client): Promise<Webhoo
   return { ...reading, trace };
 }
 
-async function getVirtualTime(client: Client): Promise<number> {
-  return Date.parse((await client.call(showClock)).now);
-}
+const getVirtualTime = async (client: Client) => Date.parse((await client.call(showClock)).now);
 
 const formatTime = (iso: string): string => iso;
 
