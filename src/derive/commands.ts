@@ -14,15 +14,9 @@ import {
 } from "./fields.ts";
 
 /**
- * Derives the commands of all operations as plain data (DECISIONS.md, E9). Every kind of input and response is
- * supported.
+ * Derives the command of one operation as plain data (DECISIONS.md, E9). Every kind of input and response is supported.
+ * A hand-written command that replaces it can build on the result.
  */
-export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Operation[]>): CommandSpec[] =>
-  [...byResource].flatMap(([resource, operations]) =>
-    operations.map((operation) => deriveCommand(operation, resource)),
-  );
-
-/** Derives the command of one operation. A hand-written command that replaces it can build on the result. */
 export function deriveCommand(operation: Operation, resource: ResourceName): CommandSpec {
   const { request, service, method, path } = operation;
   const isByHand = "by" in operation.cli;

@@ -1,15 +1,16 @@
 import { type ControlRole, controlRoles, isAllowed } from "../api/control-plane.ts";
-import { getRequiredRole, type Operation } from "../api/operation.ts";
+import { getRequiredRole } from "../api/operation.ts";
 import { getOperationById, operationsByResource } from "../api/registry.ts";
-import type { ResourceName } from "../api/resources.ts";
 import { groupBy, lookupTable } from "../base/object.ts";
 import type { CommandSpec } from "./command-spec.ts";
-import { deriveCommands } from "./commands.ts";
+import { deriveCommand } from "./commands.ts";
 
 type CommandGroups = Readonly<Record<string, readonly CommandSpec[]>>;
 
 const deriveAll = (): CommandSpec[] =>
-  deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>);
+  [...operationsByResource].flatMap(([resource, operations]) =>
+    operations.map((operation) => deriveCommand(operation, resource)),
+  );
 
 let cachedGroups: CommandGroups | undefined;
 
