@@ -111,8 +111,6 @@ export const showConsoleAsset = defineOperation({
 
 const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
 const at = timestamp.describe("Virtual time");
-/** Creates the schema of a reference to an object, such as request:12, T-1 or delivery:3. */
-const describeReference = (of: string) => z.string().describe(of);
 
 const ContractEvent = z.strictObject({
   contract_id: z.int(),
@@ -125,42 +123,36 @@ const ContractEvent = z.strictObject({
 });
 
 const noContract = z.null().describe("Applies to no particular contract");
+/** Creates the schema of a reference to an object, such as request:12, T-1 or delivery:3. */
+const describeReference = (of: string) => z.string().describe(of);
+
+const defineEvent = <const Name extends string, Ref extends z.ZodType, Fields extends z.ZodRawShape>(
+  event: Name,
+  ref: Ref,
+  fields: Fields,
+) => z.strictObject({ id, at, event: z.literal(event), ref, ...fields });
 
 /** Events, discriminated by kind. */
 const EmulatorEvent = z.discriminatedUnion("event", [
-  z
-    .strictObject({ id, at, event: z.literal("begin"), ref: noContract })
-    .describe("First event of a new stream; later changes follow"),
-  z
-    .strictObject({ id, at, event: z.literal("resync"), ref: noContract })
-    .describe("Events were dropped: reload all state. Later events follow"),
-  z
-    .strictObject({ id, at, event: z.literal("state"), ref: noContract })
-    .describe("The state was replaced by a restore, an import or a reset: reload all state"),
-  z
-    .strictObject({ id, at, event: z.literal("request"), ref: describeReference("request:12"), request: LoggedRequest })
-    .describe("A request was handled; requests that only read from the control plane are not reported"),
-  z
-    .strictObject({
-      id,
-      at,
-      event: z.literal("delivery"),
-      ref: describeReference("delivery:3"),
-      delivery: z.strictObject(deliveryEventFields),
-    })
-    .describe("A delivery is new, was attempted, or changed otherwise"),
-  z.strictObject({ id, at, event: z.literal("contract"), ref: describeReference("T-1"), contract: ContractEvent }),
-  z.strictObject({ id, at, event: z.literal("email"), ref: describeReference("email:4"), email: Email }),
-  z.strictObject({ id, at, event: z.literal("device"), ref: describeReference("device:WDJB-MJHT"), device: Device }),
-  z
-    .strictObject({ id, at, event: z.literal("clock"), ref: noContract, clock: Clock })
-    .describe("The time, the mode of the clock or the next due entry changed"),
-  z
-    .strictObject({ id, at, event: z.literal("faults"), ref: noContract, faults: z.array(Fault) })
-    .describe("All current items"),
-  z
-    .strictObject({ id, at, event: z.literal("snapshots"), ref: noContract, snapshots: z.array(Snapshot) })
-    .describe("All current items"),
+  defineEvent("begin", noContract, {}).describe("First event of a new stream; later changes follow"),
+  defineEvent("resync", noContract, {}).describe("Events were dropped: reload all state. Later events follow"),
+  defineEvent("state", noContract, {}).describe(
+    "The state was replaced by a restore, an import or a reset: reload all state",
+  ),
+  defineEvent("request", describeReference("request:12"), { request: LoggedRequest }).describe(
+    "A request was handled; requests that only read from the control plane are not reported",
+  ),
+  defineEvent("delivery", describeReference("delivery:3"), { delivery: z.strictObject(deliveryEventFields) }).describe(
+    "A delivery is new, was attempted, or changed otherwise",
+  ),
+  defineEvent("contract", describeReference("T-1"), { contract: ContractEvent }),
+  defineEvent("email", describeReference("email:4"), { email: Email }),
+  defineEvent("device", describeReference("device:WDJB-MJHT"), { device: Device }),
+  defineEvent("clock", noContract, { clock: Clock }).describe(
+    "The time, the mode of the clock or the next due entry changed",
+  ),
+  defineEvent("faults", noContract, { faults: z.array(Fault) }).describe("All current items"),
+  defineEvent("snapshots", noContract, { snapshots: z.array(Snapshot) }).describe("All current items"),
 ]);
 
 export const followEvents = defineOperation({
