@@ -14,12 +14,7 @@ export interface Failure<Data = never> {
   readonly headers?: (data: Data) => Readonly<Record<string, string>>;
 }
 
-interface CommonOptions<Data> {
-  readonly status: number;
-  readonly when: string;
-  readonly basis: Basis;
-  readonly headers?: (data: Data) => Readonly<Record<string, string>>;
-}
+type CommonOptions<Data> = Pick<Failure<Data>, "status" | "when" | "basis" | "headers">;
 
 type MessageTemplate<Data> = string | ((data: Data) => string);
 const formatWords = <Data>(words: MessageTemplate<Data>, data: Data): string =>

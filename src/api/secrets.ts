@@ -71,31 +71,15 @@ export function decodeUrlText(text: string): string {
   return now;
 }
 
-/** The format of redacted text. */
-export interface Redaction {
-  /** Replaces hidden values. */
-  readonly mask: string;
-  /** Hides the values of all parameters of a query, not only those of secrets. */
-  readonly allParameters?: boolean;
-}
-
-const defaultRedaction: Redaction = { mask: "[redacted]" };
-
-/** Reports whether a URL can contain a secret: a query, a fragment, a pair, credentials or an escape. */
-function mayHoldSecret(url: string): boolean {
-  if (/[?#=@%]/.test(url)) return true;
-  const lower = url.toLowerCase();
-  for (const place of secretPathPrefixes.keys()) if (lower.includes(place)) return true;
-  return false;
-}
+const defaultMask = "[redacted]";
 
 /**
  * Returns a URL or request target without the secrets in its query, fragment, path and credentials, and in URLs within
- * its parameters. All other bytes are unchanged.
+ * its parameters. `allParameters` hides the values of all parameters. All other bytes are unchanged.
  */
-export function redactUrl(url: string, { mask, allParameters = false }: Redaction = defaultRedaction): string {
+export function redactUrl(url: string, { mask = defaultMask, allParameters = false } = {}): string {
   // Most URLs contain no secret, and this function runs for every recorded request.
-  if (!mayHoldSecret(url)) return url;
+  if (!/[?#=@%]|by_token|device-grants/i.test(url)) return url;
   const [, path = "", query = "", fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
   const isHidden = (name: string, value: string) =>
     allParameters || isSecretName(name) || (value.includes("%") && holdsSecret(decodeUrlText(value)));
@@ -144,7 +128,7 @@ const credentials =
   /\b(bearer|basic)(\s{1,4})(?!(?:tokens?|credentials?|schemes?|auth|authentication|authorization)\.?(?![\w.~+/=-]))[\w.~+/=-]{6,}/gi;
 
 /** Redacts credentials, values of secret names and secret path segments anywhere in a string. */
-export function redactText(text: string, { mask }: Redaction = defaultRedaction): string {
+export function redactText(text: string, { mask = defaultMask } = {}): string {
   const plain = text
     .replace(credentials, `$1$2${mask}`)
     .replace(/(by_token|device-grants)((?:\/|%(?:25)*2f){1,4})[^\s/?#&"'<>`,;)]+/gi, `$1$2${mask}`)

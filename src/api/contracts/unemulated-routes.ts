@@ -1,17 +1,10 @@
 const [v1, v21] = ["/api/v1/public", "/api/v2.1/public"];
 const contract = `${v21}/contracts/{contract_id}`;
 
-/** A public route of the service that cannot be emulated, with its subject and its undocumented parts. */
-interface UnemulatedRoute {
-  /** Path, where `*` matches any remaining segments. Undefined if the path is not public either. */
-  readonly path?: string;
-  readonly subject: string;
-  readonly missing: string;
-}
-
 /**
- * Routes to which the emulator responds with 501, because 404 would claim that the service does not have them
- * (DECISIONS.md, F23). The first match applies.
+ * Public routes of the service with their subjects and their undocumented parts. The emulator responds with 501, because
+ * 404 would claim that the service does not have them (DECISIONS.md, F23). `*` matches any remaining segments. The first
+ * match applies.
  */
 export const unemulatedRoutes = [
   {
@@ -96,7 +89,7 @@ export const unemulatedRoutes = [
     missing: "the paths below, the method and the response",
   },
   { path: `${v1}/obligations/types/`, subject: "kinds of obligations", missing: "the fields of an obligation type" },
-] as const satisfies readonly UnemulatedRoute[];
+] as const;
 
 /**
  * Other features of the service, at undocumented paths. A request for one of them cannot be distinguished from a
@@ -118,21 +111,16 @@ export const unemulatedFeatures = [
   },
   { subject: "an integration for procurement, with HTTP basic", missing: "the paths and the bodies" },
   { subject: "templates in version 1", missing: "the paths, and the differences from version 2.1" },
-] as const satisfies readonly UnemulatedRoute[];
+] as const;
 
 /** Returns the unemulated route of a path, or undefined if the emulator or no service has the path. */
-export function findUnemulatedRoute(path: string): UnemulatedRoute | undefined {
+export function findUnemulatedRoute(path: string) {
   const segments = path.split("/");
   // The trailing slash is optional.
   if (segments.at(-1) === "") segments.pop();
-  return routes.find(({ names, isPrefix }) => {
-    const isLong = isPrefix ? segments.length >= names.length : segments.length === names.length;
+  return unemulatedRoutes.find((route) => {
+    const names = route.path.replace(/\/\*?$/, "").split("/");
+    const isLong = route.path.endsWith("*") ? segments.length >= names.length : segments.length === names.length;
     return isLong && names.every((name, i) => (name.startsWith("{") ? segments[i] !== "" : segments[i] === name));
-  })?.route;
+  });
 }
-
-const routes = unemulatedRoutes.map((route) => ({
-  route,
-  names: route.path.replace(/\/\*?$/, "").split("/"),
-  isPrefix: route.path.endsWith("*"),
-}));

@@ -95,13 +95,10 @@ const dataOfActivity: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
   COUNTER_PARTY_ADDRESS_UPDATED: AddressActivityData,
 };
 
-const getActivityData = (activity: Activity): z.ZodObject =>
-  dataOfActivity[activity] ?? (activity.includes("_EMAIL_") ? EmailActivityData : ActivityData);
-
 const buildPayloadSchema = (activity: Activity): z.ZodObject =>
   z.looseObject({
     activity: z.literal(activity),
-    activity_data: getActivityData(activity),
+    activity_data: dataOfActivity[activity] ?? (activity.includes("_EMAIL_") ? EmailActivityData : ActivityData),
     // A counterparty can exist before its contract, and an e-mail need not concern one (DECISIONS.md, C17).
     ...(activity.startsWith("COUNTER_PARTY_") || activity === "MAILER_EMAIL_EVENT"
       ? ContractFacts.partial()
