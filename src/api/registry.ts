@@ -17,12 +17,11 @@ export type AnyOperation = OperationsIn<ResourceModule>;
 export type OperationId = AnyOperation["id"];
 export type OperationById<Id extends OperationId> = Extract<AnyOperation, { readonly id: Id }>;
 /** The IDs of one service's operations. */
-export type IdsOf<Name extends ServiceName> = {
+export type IdsOf<Name extends Operation["service"]["name"]> = {
   [Resource in ResourceName]: Resource extends `${Name}/${string}`
     ? OperationsIn<Awaited<ReturnType<(typeof resources)[Resource]>>>["id"]
     : never;
 }[ResourceName];
-type ServiceName = Operation["service"]["name"];
 
 const isOperation = (value: unknown): value is AnyOperation =>
   typeof value === "object" && value !== null && "id" in value && "responses" in value;
@@ -37,33 +36,28 @@ const listSchemas = (exports: object): [string, z.ZodType][] =>
 
 const allModules: { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> } = modules;
 
-const loadedResources = (Object.keys(resources) as ResourceName[]).map((name) => ({
-  name,
-  operations: Object.values<unknown>(allModules[name]).filter(isOperation),
-  schemas: listSchemas(allModules[name]),
-}));
-
 /**
  * The exported types of resources, shapes and webhook payloads, by their names in the specification: those whose names
  * begin with a capital. If two share a name, no document includes them.
  */
 export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
-  [
-    ...loadedResources.flatMap(({ schemas }) => schemas),
-    ...[contractShapes, payloads, emulatorShapes].flatMap(listSchemas),
-  ]
+  [...Object.values(allModules), contractShapes, payloads, emulatorShapes]
+    .flatMap(listSchemas)
     .filter(([name, schema], _, all) => all.every(([other, same]) => other !== name || same === schema))
     .map(([name, schema]) => [schema, name]),
 );
 
 /** The operations by resource. */
 export const operationsByResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = new Map(
-  loadedResources.map(({ name, operations }) => [name, operations]),
+  (Object.keys(resources) as ResourceName[]).map((name) => [
+    name,
+    Object.values<unknown>(allModules[name]).filter(isOperation),
+  ]),
 );
 
 /** All operations: the resources in the order of their list, the operations of each by the names of their constants. */
 export const registry: readonly AnyOperation[] = Object.freeze(
-  requireUniqueOperations(loadedResources.flatMap(({ operations }) => operations)),
+  requireUniqueOperations([...operationsByResource.values()].flat()),
 );
 
 /** Returns the operation with an ID. Throws an error with suggestions if no operation has the ID. */

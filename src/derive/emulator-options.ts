@@ -28,7 +28,6 @@ const textFlag = <const Flag extends string, const More extends Partial<FlagSpec
 ) => ({ section, ...createTextFlag(flag, placeholder, description, more) }) as const;
 
 const optionalSchemes = listOptionalSchemes();
-const optionalSchemeNames = optionalSchemes.map(({ name }) => name);
 
 /**
  * The options of the emulator with a flag, a variable or a default, by their names in `startEmulator` and in the order
@@ -130,7 +129,7 @@ export const emulatorOptions = {
         "webhook-headers",
         "LIST",
         `Add headers to webhooks: those of ${optionalSchemes.map(({ title }) => title).join(" or ")}, or traceparent`,
-        { repeatable: true, choices: [...optionalSchemeNames, "trace"] },
+        { repeatable: true, choices: [...optionalSchemes.map(({ name }) => name), "trace"] },
       ),
     ],
   },

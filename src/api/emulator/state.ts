@@ -71,6 +71,10 @@ export const createWorkspace = defineOperation({
   examples: [{ title: "Create one for a team", body: { name: "Team A" } }],
 });
 
+const workspaceParams = z.object({
+  workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces"),
+});
+
 const defineRoutedKeys = (what: string) => z.array(z.string()).describe(what);
 
 const WorkspaceRouting = z.strictObject({
@@ -94,9 +98,7 @@ export const showWorkspaceRouting = defineOperation({
   description:
     "Lists the identifiers that route to this workspace alone, by table. svc router offboard --workspace removes them.",
   path: "/_emulator/workspaces/{workspace_id}/routing",
-  request: {
-    params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
-  },
+  request: { params: workspaceParams },
   responses: { 200: json(WorkspaceRouting) },
   failures: ["no-such-workspace"],
   cli: { command: "emulator workspaces routing" },
@@ -112,9 +114,7 @@ export const removeWorkspace = defineOperation({
   method: "DELETE",
   path: "/_emulator/workspaces/{workspace_id}",
   role: "admin",
-  request: {
-    params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
-  },
+  request: { params: workspaceParams },
   responses: {
     200: json(
       z.strictObject({
