@@ -10,6 +10,9 @@ export const failures = { ...routerFailures, ...contractsFailures, ...emulatorFa
 
 export type FailureCode = keyof typeof failures;
 
+/** The failures without the types of their data, for documents. */
+export const failureCatalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
+
 /** Data for the message of a failure. */
 type FailureData<Code extends FailureCode> = (typeof failures)[Code] extends Failure<infer Data> ? Data : never;
 

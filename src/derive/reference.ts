@@ -2,8 +2,7 @@ import { activityGroups } from "../api/activities.ts";
 import type { Basis } from "../api/basis.ts";
 import { conditions, emailDeliveryActivities, lifecycleRows, requirements } from "../api/contracts/lifecycle.ts";
 import { unemulatedFeatures, unemulatedRoutes } from "../api/contracts/unemulated-routes.ts";
-import type { Failure } from "../api/failure.ts";
-import { failures } from "../api/failures.ts";
+import { failureCatalogue } from "../api/failures.ts";
 import { getRequiredRole, type Operation } from "../api/operation.ts";
 import { groupBy, lookupTable } from "../base/object.ts";
 import { pluralize } from "../base/text.ts";
@@ -61,7 +60,7 @@ const renderFailureSection = (observed: ObservedClaims): string =>
     "## Failures",
     renderMarkdownTable(
       ["Code", "Status", "Form", "When", "Basis"],
-      Object.entries(failures as Readonly<Record<string, Failure<unknown>>>)
+      Object.entries(failureCatalogue)
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([name, { status, shape, when, basis }]) => [
           formatCode(name),
@@ -145,41 +144,33 @@ function renderOperationSection(
   command: CommandDeclaration | undefined,
   seen: ObservedClaim | undefined,
 ): string {
-  const {
-    id,
-    summary,
-    description,
-    method,
-    path,
-    auth,
-    responses,
-    failures,
-    clusterFailures = [],
-    emits,
-    basis,
-  } = operation;
+  const { id, summary, description } = operation;
   const facts: [string, string][] = [
-    ["Route", formatCode(`${[method].flat().join("|")} ${path}`)],
-    ["Credentials", auth],
+    ["Route", formatCode(`${[operation.method].flat().join("|")} ${operation.path}`)],
+    ["Credentials", operation.auth],
     ["Role", getRequiredRole(operation) ?? ""],
     [
       "Responses",
-      Object.entries(responses)
+      Object.entries(operation.responses)
         .map(([status, { kind }]) => `${status} (${kind})`)
         .join(", "),
     ],
-    ["Failures", formatCodes(failures)],
-    ["Failures of its cluster", formatCodes(clusterFailures)],
-    ["Emits", formatCodes(emits ?? [])],
-    ["Basis", describeBasis(basis, seen)],
+    ["Failures", formatCodes(operation.failures)],
+    ["Failures of its cluster", formatCodes(operation.clusterFailures ?? [])],
+    ["Emits", formatCodes(operation.emits ?? [])],
+    ["Basis", describeBasis(operation.basis, seen)],
   ];
   return joinBlocks(
     `### ${id}`,
     `${summary}.${description === undefined ? "" : ` ${description}`}`,
     facts.filter(([, text]) => text !== "").map(([name, text]) => `- ${name}: ${text}`),
-    command ? `${formatCode(formatUsage(command))}` : "",
-    ...(command ? describeCommand(command, [`${summary}.`, description ?? ""]) : []),
-    command ? renderFlagTable(command.flags) : [],
+    ...(command
+      ? [
+          formatCode(formatUsage(command)),
+          ...describeCommand(command, [`${summary}.`, description ?? ""]),
+          renderFlagTable(command.flags),
+        ]
+      : []),
   );
 }
 

@@ -1,6 +1,5 @@
 import { activities } from "../api/activities.ts";
-import type { Failure } from "../api/failure.ts";
-import { failures } from "../api/failures.ts";
+import { failureCatalogue } from "../api/failures.ts";
 import { registry, schemaNames, webhookPayloads } from "../api/registry.ts";
 import { isSecretName } from "../api/secrets.ts";
 import { buildSample } from "../derive/openapi/operations.ts";
@@ -45,7 +44,7 @@ function readVocabulary() {
   };
   for (const name of ["router", "contracts"] as const)
     walk(buildOpenApi(name, { registry, schemaNames, webhookPayloads }));
-  for (const failure of Object.values(failures) as Failure<unknown>[]) {
+  for (const failure of Object.values(failureCatalogue)) {
     texts.push(failure.when, JSON.stringify(buildSample(failure)));
   }
   for (const { summary } of registry) texts.push(summary);
@@ -215,15 +214,8 @@ const markupPattern =
 /** Replaces texts and attribute values. Preserves tags. Comments, and brackets that are no tags, are texts. */
 export const editMarkup = (text: string, edits: MarkupEdits): string =>
   text.replace(markupPattern, (...found) => {
-    const {
-      name,
-      attributes = "",
-      section,
-      content = "",
-      end,
-      tag,
-      between,
-    } = found.at(-1) as Record<string, string | undefined>;
+    const parts: Readonly<Record<string, string | undefined>> = found.at(-1);
+    const { name, attributes = "", section, content = "", end, tag, between } = parts;
     if (between !== undefined) return edits.editText(between);
     if (name === undefined) return editAttributes(tag!, edits);
     const replacement = edits.editElement(name.replace(/^.*:/, ""), section ?? content);

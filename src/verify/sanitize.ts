@@ -158,7 +158,7 @@ export class ExchangeSanitizer {
       const isFile = /\bfilename\*?=/i.test(head) || !isUtf8(content);
       const sanitized = !isFile
         ? this.#text.sanitizeParameter(name, text)
-        : isJson(content)
+        : /^\s*[[{]/.test(text) && tryParseJson(text) !== undefined
           ? this.#text.sanitizeJson(text, "field")
           : this.#standIns.createFile(content);
       const start = Buffer.from(`--${boundary}\r\n${this.#sanitizeFileNames(head)}\r\n\r\n`);
@@ -194,9 +194,6 @@ const contentAttributePattern = /^(?:value|content|href|src|action|title|alt|pla
 
 /** Parameters `name="value"` and `name=value` of a challenge or of credentials. */
 const credentialPattern = /(?<![\w-])([\w-]+)=(?:"([^"]{0,2000})"|([^\s",]+))/g;
-
-const isJson = (body: Buffer): boolean =>
-  /^\s*[[{]/.test(body.subarray(0, 20).toString()) && tryParseJson(body.toString()) !== undefined;
 
 const maxDecodedBytes = 64 * 1024 * 1024;
 

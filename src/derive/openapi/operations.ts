@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Basis } from "../../api/basis.ts";
 import type { Failure } from "../../api/failure.ts";
-import { type FailureCode, failures } from "../../api/failures.ts";
+import { failureCatalogue as catalogue, type FailureCode } from "../../api/failures.ts";
 import {
   type Auth,
   type Example,
@@ -189,8 +189,6 @@ export function buildSample(failure: Failure<unknown>): unknown {
     return failureShapes[failure.shape].sample;
   }
 }
-
-const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
 
 const createHeaderScheme = (name: string, description: string): Json => ({
   type: "apiKey",

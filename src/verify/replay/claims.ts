@@ -1,6 +1,5 @@
 import type { Basis } from "../../api/basis.ts";
-import type { Failure } from "../../api/failure.ts";
-import { type FailureCode, failures } from "../../api/failures.ts";
+import { type FailureCode, failureCatalogue } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
 import { registry } from "../../api/registry.ts";
 import { buildSample, collectFailures } from "../../derive/openapi/operations.ts";
@@ -22,8 +21,6 @@ const declaredOperations: readonly Operation[] = registry;
 export const findOperationById = (id: string | undefined): Operation | undefined =>
   id === undefined ? undefined : declaredOperations.find((item) => item.id === id);
 
-const declaredFailures = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
-
 const createClaim = (operation: string, failure: FailureCode | undefined, basis: Basis): EmulatorClaim => ({
   name: failure === undefined ? operation : `${operation} ${failure}`,
   operation,
@@ -34,7 +31,7 @@ const createClaim = (operation: string, failure: FailureCode | undefined, basis:
 /** Finds the claim for a response with this status and body. */
 export function findClaim(operation: Operation, status: number, body: unknown): EmulatorClaim {
   const failure = status < 400 ? undefined : findFailure(operation, status, body);
-  return createClaim(operation.id, failure, failure === undefined ? operation.basis : declaredFailures[failure].basis);
+  return createClaim(operation.id, failure, failure === undefined ? operation.basis : failureCatalogue[failure].basis);
 }
 
 export const createWebhookClaim = (activity: string): EmulatorClaim =>
@@ -47,16 +44,16 @@ export const listClaims = (): EmulatorClaim[] =>
     .filter(({ service }) => service.name !== "emulator")
     .flatMap((operation) => [
       createClaim(operation.id, undefined, operation.basis),
-      ...collectFailures(operation).map((code) => createClaim(operation.id, code, declaredFailures[code].basis)),
+      ...collectFailures(operation).map((code) => createClaim(operation.id, code, failureCatalogue[code].basis)),
     ]);
 
 /** Finds the declared failure with this status. The message distinguishes failures with the same status. */
 function findFailure(operation: Operation, status: number, body: unknown): FailureCode | undefined {
   const codes = [...new Set([...collectFailures(operation), ...operation.service.failures])].filter(
-    (code) => declaredFailures[code].status === status,
+    (code) => failureCatalogue[code].status === status,
   );
   return (
-    codes.find((code) => matchesSample(buildSample(declaredFailures[code]), body)) ??
+    codes.find((code) => matchesSample(buildSample(failureCatalogue[code]), body)) ??
     codes.find((code) => /invalid-fields|validation/.test(code)) ??
     codes[0]
   );
