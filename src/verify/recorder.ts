@@ -60,19 +60,15 @@ export class ExchangeRecorder {
   }
 
   /** Stores an exchange without its secrets. Resolves with the name of its file. */
-  add(raw: RawExchange): Promise<string> {
+  async add(raw: RawExchange): Promise<string> {
     const found = findOperation(raw.request.method, raw.request.target);
-    const exchange = {
+    const exchange = this.#sanitizer.sanitizeExchange({
       ...raw,
       callee: raw.callee ?? (found?.service.name as RecordedServer | undefined) ?? "contracts",
       operation: raw.operation ?? found?.id,
       // The time of the service takes precedence, because an emulator has a virtual clock.
       at: findServiceTime(raw.response) ?? raw.at,
-    };
-    return this.#store(this.#sanitizer.sanitizeExchange(exchange));
-  }
-
-  async #store(exchange: RecordedExchange): Promise<string> {
+    });
     const text = formatExchange(exchange);
     const name = (exchange.operation ?? "undeclared").replace(/[^\w.-]/g, "_").slice(0, 80);
     for (;;) {

@@ -2,14 +2,6 @@ import { joinWords } from "../../base/text.ts";
 import { createAssumption } from "../basis.ts";
 import { defineDetailFailure, defineDomainFailure, type Failure } from "../failure.ts";
 
-const invalidFields: Failure<unknown> = {
-  status: 400,
-  shape: "fields",
-  when: "the body or the query is malformed",
-  basis: "public",
-  body: (fields) => fields,
-};
-
 const stateRule = createAssumption(
   "No operation declares 402 or 409. A rejection by status is 400 (DECISIONS.md, C22).",
 );
@@ -266,7 +258,13 @@ export const contractsFailures = {
     basis: createAssumption("A suspended service rejects requests. The response is not public."),
     says: "This workspace is suspended.",
   }),
-  "invalid-fields": invalidFields,
+  "invalid-fields": {
+    status: 400,
+    shape: "fields",
+    when: "the body or the query is malformed",
+    basis: "public",
+    body: (fields) => fields,
+  } satisfies Failure<unknown>,
   "json-parse-error": defineDetailFailure({
     status: 400,
     when: "the body is not JSON",

@@ -10,17 +10,15 @@ export interface ValidationItem {
   readonly ctx?: Readonly<Record<string, unknown>>;
 }
 
-const validation: Failure<readonly ValidationItem[]> = {
-  status: 422,
-  shape: "validation",
-  when: "the path, query, headers or body are not as declared",
-  basis: "specified",
-  body: (items) => ({ detail: items }),
-};
-
 export const routerFailures = {
   // Routing: invalid keys, missing mappings and forwarding errors
-  validation,
+  validation: {
+    status: 422,
+    shape: "validation",
+    when: "the path, query, headers or body are not as declared",
+    basis: "specified",
+    body: (items) => ({ detail: items }),
+  } satisfies Failure<readonly ValidationItem[]>,
   "unparsable-body": defineDetailFailure({
     status: 400,
     when: "the body is not UTF-8, or is nested too deeply",
