@@ -179,11 +179,7 @@ export interface Operation {
  * Returns the role that a control plane operation requires: the declared one, "read" for reads, or "operate" for other
  * methods. Returns undefined if no token is required.
  */
-export const getRequiredRole = ({
-  auth,
-  method,
-  role,
-}: Pick<Operation, "auth" | "method" | "role">): ControlRole | undefined =>
+export const getRequiredRole = ({ auth, method, role }: Pick<Operation, "auth" | "method" | "role">) =>
   auth === "control-token" ? (role ?? (method === "GET" ? "read" : "operate")) : undefined;
 
 interface Schema {

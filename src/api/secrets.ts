@@ -88,7 +88,6 @@ export function redactUrl(url: string, { mask = defaultMask, allParameters = fal
 
 /** Redacts the values in `?name=value&name=value`, with any separators. */
 function redactPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
-  if (text === "") return text;
   return text
     .split(/([?#&;])/)
     .map((pair) => {

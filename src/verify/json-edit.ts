@@ -15,7 +15,7 @@ export interface JsonEdits {
  * The text must be valid JSON.
  */
 export function editJson(text: string, edits: JsonEdits): string {
-  const levels: JsonLevel[] = [];
+  const levels: { readonly isObject: boolean; awaitsKey: boolean }[] = [];
   const path: string[] = [];
   let out = "";
   // Each call needs its own expression, because a string can contain JSON that is edited recursively.
@@ -61,11 +61,6 @@ export function editJson(text: string, edits: JsonEdits): string {
     path.pop();
     level.awaitsKey = true;
   }
-}
-
-interface JsonLevel {
-  readonly isObject: boolean;
-  awaitsKey: boolean;
 }
 
 /** Formats a string and escapes non-ASCII characters if the original does. */

@@ -2,9 +2,9 @@ const [v1, v21] = ["/api/v1/public", "/api/v2.1/public"];
 const contract = `${v21}/contracts/{contract_id}`;
 
 /**
- * Public routes of the service with their subjects and their undocumented parts. The emulator responds with 501, because
- * 404 would claim that the service does not have them (DECISIONS.md, F23). `*` matches any remaining segments. The first
- * match applies.
+ * Public routes of the service, their subjects and their undocumented parts. The emulator responds with 501, because
+ * 404 would claim that the service does not have them (DECISIONS.md, F23). `*` matches any remaining segments. The
+ * first match applies.
  */
 export const unemulatedRoutes = [
   {

@@ -75,10 +75,7 @@ export function buildSuccessResponses(operation: Operation, writer: SchemaWriter
   };
 }
 
-function buildResponse(
-  body: ResponseBody,
-  writer: SchemaWriter,
-): { description: string; content?: Json; headers?: Json } {
+function buildResponse(body: ResponseBody, writer: SchemaWriter) {
   const createContent = (mediaType: string, schema: Json) => ({ [mediaType]: { schema } });
   switch (body.kind) {
     case "json":

@@ -25,10 +25,7 @@ export class ObservationApplier {
   }
 
   /** Returns the response as observed, with the rules that changed it. Returns undefined if no rule applies. */
-  applyToResponse(
-    operation: Operation,
-    response: ObservableResponse,
-  ): { readonly response: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
+  applyToResponse(operation: Operation, response: ObservableResponse) {
     const all = this.#findRules(operation.id);
     if (all.length === 0) return undefined;
     const document = response.body === undefined ? undefined : tryParseJson(response.body);

@@ -3,13 +3,6 @@ import { getHeader, parseJsonBody, type RecordedExchange } from "../exchange.ts"
 
 type SeedRow = Readonly<Record<string, unknown>>;
 
-/** A workspace whose API key was accepted, with its exchanges. */
-interface RecordedCaller {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly exchanges: readonly RecordedExchange[];
-}
-
 /** Returns the objects in a list, or in the list under a name. */
 const listSeedRows = (value: unknown, name?: string): SeedRow[] => {
   const list = Array.isArray(value) || name === undefined ? value : toFields(value)[name];
@@ -53,7 +46,7 @@ export function replaceMistypedValues(value: unknown, base: unknown): unknown {
 }
 
 /** Finds the workspaces whose key was accepted, with their exchanges. */
-export function findCallers(exchanges: readonly RecordedExchange[]): RecordedCaller[] {
+export function findCallers(exchanges: readonly RecordedExchange[]) {
   const accepted = exchanges.filter(
     ({ request, response }) => response.status !== 401 && getHeader(request, "client-id") !== undefined,
   );
@@ -127,7 +120,7 @@ function findMappings(exchanges: readonly RecordedExchange[]): SeedRow {
  * nothing. `at` is the position of the workspace.
  */
 function buildWorkspaceSeed(
-  { clientId, clientSecret, exchanges }: RecordedCaller,
+  { clientId, clientSecret, exchanges }: ReturnType<typeof findCallers>[number],
   at: number,
   clusterId: string,
   base: SeedRow,
