@@ -156,14 +156,9 @@ export function findDestination(
       return next < 0 ? at : findInStack(marks, next, slot);
     }
     case "ArrowLeft": {
-      const before = marks.findLastIndex((mark) => mark.x < x);
-      return before < 0
-        ? at
-        : findInStack(
-            marks,
-            marks.findIndex((mark) => mark.x === marks[before]!.x),
-            slot,
-          );
+      const before = marks.findLast((mark) => mark.x < x);
+      const first = marks.findIndex((mark) => mark.x === before?.x);
+      return first < 0 ? at : findInStack(marks, first, slot);
     }
     case "Home":
       return 0;

@@ -137,9 +137,8 @@ function toTrack(
       const shown = sorted.length > maxStacked ? sorted.slice(0, maxStacked - 1) : sorted;
       const rest = sorted.length - shown.length;
       slots = Math.max(slots, shown.length + (rest > 0 ? 1 : 0));
-      const out: AttemptMark[] = shown.map((moment, slot) => ({ ...moment, x, slot }));
-      if (rest > 0) out.push(toMoreMark(sorted.slice(shown.length), x, shown.length));
-      return out;
+      const marks: AttemptMark[] = shown.map((moment, slot) => ({ ...moment, x, slot }));
+      return rest > 0 ? [...marks, toMoreMark(sorted.slice(shown.length), x, shown.length)] : marks;
     });
   return { id, webhook, marks, slots };
 }
