@@ -161,13 +161,10 @@ export const listFields = (rows: readonly unknown[]): readonly string[] => [
 /** Throws UsageError for a field that the response does not have. An empty list of `knownFields` allows any field. */
 export function checkFields(requestedFields: readonly string[], knownFields: readonly string[]): void {
   if (knownFields.length === 0) return;
-  for (const name of requestedFields) {
-    const first = name.split(".")[0]!;
-    if (!knownFields.includes(first)) {
-      const nearest = findNearest(first, knownFields);
-      throw new UsageError(`Unknown field "${name}".${nearest === undefined ? "" : ` Did you mean ${nearest}?`}`, {
-        hint: `Fields: ${[...knownFields].sort().join(", ")}`,
-      });
-    }
-  }
+  const unknownField = requestedFields.find((name) => !knownFields.includes(name.split(".")[0]!));
+  if (unknownField === undefined) return;
+  const nearest = findNearest(unknownField.split(".")[0]!, knownFields);
+  throw new UsageError(`Unknown field "${unknownField}".${nearest === undefined ? "" : ` Did you mean ${nearest}?`}`, {
+    hint: `Fields: ${[...knownFields].sort().join(", ")}`,
+  });
 }
