@@ -211,7 +211,7 @@ steps:
       [
         2,
         "",
-        `error: other.yaml:1:8: steps must be a list with at least one step.\n  - empty.yaml:1:1: The file is empty.\n  - third.yaml:1:8: steps must be a list with at least one step.\n${hint}`,
+        `error: other.yaml:1:8: steps must be a list with at least one step.\n  - empty.yaml:1:1: <file> is empty.\n  - third.yaml:1:8: steps must be a list with at least one step.\n${hint}`,
       ],
     );
   });

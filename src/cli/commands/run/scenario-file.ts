@@ -118,7 +118,7 @@ export function parseScenario(
     return toPosition(0);
   };
   if (!isObject(value))
-    throw createError(locate([]), text.trim() === "" ? "The file is empty." : "A scenario must be a map with steps.");
+    throw createError(locate([]), text.trim() === "" ? "<file> is empty." : "A scenario must be a map with steps.");
   const problems = findScenarioProblems(value, locate, onCommandLine);
   if (problems.length > 0) throw new InvalidScenarioError(problems);
   return { file, scenario: value as unknown as Scenario, text, document, locate };
