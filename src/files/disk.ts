@@ -160,6 +160,7 @@ const reasonsByCode = lookupTable<string>({
   EIO: "the disk reports an error",
   EMFILE: "too many files are open",
   ENFILE: "too many files are open on this machine",
+  EEXIST: "a file is in place of the folder",
   EISDIR: "it is a folder",
   ENOTDIR: "a part of its path is not a folder",
   ENOENT: "it does not exist",

@@ -2,8 +2,8 @@ import { dirname } from "node:path";
 import { lookupTable } from "../../../src/base/object.ts";
 import {
   type Disk,
+  type FsError,
   getFsErrorReason,
-  isFsError,
   makeFolderDurably,
   openFilesRemedies,
   systemDisk,
@@ -157,8 +157,7 @@ export function explainUnusable(path: string, error: unknown): never {
   const { code = "", path: failedPath } = cause as NodeJS.ErrnoException;
   const remedy = remedies[code];
   if (remedy === undefined) throw error;
-  // The folder of the state cannot be created because a file has its name.
-  const reason = isFsError(cause) ? getFsErrorReason(cause) : "its folder is a file";
+  const reason = getFsErrorReason(cause as FsError);
   const location = failedPath === undefined || failedPath === path ? "" : ` (${code} at ${failedPath})`;
   throw new StateAccessError(`The state ${path} cannot be opened: ${reason}${location}. ${remedy}`, { cause });
 }

@@ -185,6 +185,15 @@ describe("svc emulator start --detach", () => {
     }
   });
 
+  it("names a file in place of the folder of the state", async (t) => {
+    const cwd = await createFolder(t);
+    await writeFile(join(cwd, ".svc"), "");
+    const { exit, stderr } = await runCli("emulator start --detach --port 0", { cwd });
+    const message = `Failed to write the log ${cwd}/.svc/emulator.json.log: a file is in place of the folder (EEXIST).`;
+    const hint = "The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.";
+    assert.deepEqual([exit, stderr], [1, `error: ${message}\n  ${hint}\n`]);
+  });
+
   it("ends the starting emulator on Ctrl-C", async (t) => {
     const cwd = await createFolder(t);
     const seed = join(cwd, "seed.json");
