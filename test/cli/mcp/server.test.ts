@@ -308,6 +308,8 @@ describe("svc mcp", () => {
     assert.equal(activity, "CONTRACT_CREATED");
     const message = requireErrorMessage(await waitFor({ activity: "CONTRACT_SIGNED", within: "PT1H" }));
     assert.equal(message, 'query has no field "within"');
+    const withBody = await call("call", { operation: "contracts.list", body: { a: 1 } });
+    assert.equal(requireErrorMessage(withBody), "svc contracts list takes no body");
   });
 
   it("reports that no step leads to a status", async (t) => {

@@ -58,7 +58,7 @@ export async function readRecording(client: Client) {
 function toAction({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation) {
   const [path = "", search = ""] = target.split(/\?(.*)/s);
   if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
-  const query = { ...parseQuery(search) };
+  const query = { ...parseQuery(search, "&", "=", { maxKeys: 0 }) };
   const segments = path.split("/");
   const params = Object.fromEntries(
     operation.path.split("/").flatMap((segment, i) => {
