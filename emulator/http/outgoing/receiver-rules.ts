@@ -1,6 +1,5 @@
 import { type BlockList, isIP } from "node:net";
-import { createAddressList, includesAddress } from "../../../src/files/addresses.ts";
-import { loopbackAddresses } from "../trusted-proxies.ts";
+import { createAddressList, includesAddress, loopbackAddresses } from "../trusted-proxies.ts";
 
 export interface ReceiverRules {
   /** Allowed hosts other than loopback: `host`, `host:port`, or `*.domain`. */

@@ -1,7 +1,6 @@
-import type { BlockList } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { lookupTable } from "../../base/object.ts";
 import type { ForwardProxy } from "../../client/network-failure.ts";
-import { createAddressList, includesAddress } from "../../files/addresses.ts";
 import { UsageError } from "../process/failure.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -53,17 +52,26 @@ export function parseProxy(value: string): ForwardProxy | undefined {
   }
 }
 
-const thisMachine = createAddressList("127.0.0.0/8", "0.0.0.0", "::1", "::");
+const thisMachine = new BlockList();
+thisMachine.addSubnet("127.0.0.0", 8, "ipv4");
+thisMachine.addAddress("0.0.0.0", "ipv4");
+thisMachine.addAddress("::1", "ipv6");
+thisMachine.addAddress("::", "ipv6");
 
 function isThisMachine(hostname: string): boolean {
   const host = stripHost(hostname);
-  return host === "localhost" || host.endsWith(".localhost") || includesAddress(thisMachine, host);
+  return host === "localhost" || host.endsWith(".localhost") || isHostInList(thisMachine, host);
 }
 
 const stripHost = (hostname: string): string => {
   const host = hostname.toLowerCase();
   return host.startsWith("[") ? host.slice(1, -1) : host.endsWith(".") ? host.slice(0, -1) : host;
 };
+
+function isHostInList(list: BlockList, host: string): boolean {
+  const version = isIP(host);
+  return version !== 0 && list.check(host, version === 6 ? "ipv6" : "ipv4");
+}
 
 /**
  * Parses entries of NO_PROXY. `*` matches everything. `example.com`, `.example.com` and `*.example.com` match a domain
@@ -87,16 +95,18 @@ function parseExemption(entry: string): { port: string | undefined; matches: (ho
   const host = stripHost(hasPort ? entry.slice(0, colon) : entry);
   if (host === "*") return { port, matches: () => true };
   const network = parseNetwork(host);
-  if (network) return { port, matches: (hostname) => includesAddress(network, hostname) };
+  if (network) return { port, matches: (hostname) => isHostInList(network, hostname) };
   const domain = host.startsWith("*.") ? host.slice(2) : host.startsWith(".") ? host.slice(1) : host;
   return { port, matches: (hostname) => hostname === domain || hostname.endsWith(`.${domain}`) };
 }
 
 function parseNetwork(text: string): BlockList | undefined {
-  try {
-    return createAddressList(text);
-  } catch {
-    // The text is a domain.
-    return undefined;
-  }
+  const [address = "", bits] = text.split("/");
+  const version = isIP(address);
+  const longest = version === 6 ? 128 : 32;
+  const prefix = bits === undefined ? longest : Number(bits);
+  if (version === 0 || !Number.isInteger(prefix) || prefix < 0 || prefix > longest) return undefined;
+  const network = new BlockList();
+  network.addSubnet(address, prefix, version === 6 ? "ipv6" : "ipv4");
+  return network;
 }
