@@ -82,7 +82,7 @@ async function requireSignedObject(method: "GET" | "PUT", key: string, context: 
   ]);
   if (!object || !signingKey) return fail("storage-signature-mismatch", createRequestIds(context));
 
-  const grant = {
+  const signedRequest = {
     key: signingKey,
     method,
     // The URL is signed for the public address, because a proxy can send a different host.
@@ -90,11 +90,11 @@ async function requireSignedObject(method: "GET" | "PUT", key: string, context: 
     contentType: request.headers["content-type"],
     nowMs,
   };
-  const verdict = verifySignedUrl(grant);
+  const verdict = verifySignedUrl(signedRequest);
   if (verdict.ok) return object;
   if (verdict.reason === "mismatch") {
     const { content_type } = object;
-    if (verifySignedUrl({ ...grant, contentType: content_type }).ok)
+    if (verifySignedUrl({ ...signedRequest, contentType: content_type }).ok)
       context.finding("other-content-type", `the URL was signed for the Content-Type ${content_type}`);
     return fail("storage-signature-mismatch", createRequestIds(context));
   }
