@@ -81,7 +81,11 @@ export async function toListRecords(
 ) {
   const rows = loggedDeliveries.map(({ delivery }) => delivery);
   const records = await toDeliveryRecords(view, rows, settings);
-  return loggedDeliveries.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(toAttemptRecord) }));
+  return loggedDeliveries.map(({ attempts }, i) => {
+    const last = attempts.at(-1);
+    const last_response = last ? (last.error?.code ?? `status ${last.status}`) : null;
+    return { ...records[i]!, last_response, attempts: attempts.map(toAttemptRecord) };
+  });
 }
 
 type DeliveryQuery = InputOf<typeof watchOperation>["query"];

@@ -46,7 +46,7 @@ interface TypedCommand<
 }
 
 /** Only a command that extends a derived one can omit its summary. */
-type Summary = { readonly summary: string } | { readonly extendsDerived: true };
+type Summary = { readonly summary: string } | { readonly extendsDerived: true | string };
 
 /** Derives the types of the input from the declaration. Omitted positionals, flags and examples are empty. */
 export const defineCommand = <

@@ -14,7 +14,8 @@ const specs = new Map(
 const onlyOfSome = new Set(["integration-type"]);
 
 const describeDerived = (command: Command) => {
-  const spec = specs.get(command.words.join(" "));
+  const { extendsDerived: base } = command;
+  const spec = specs.get(typeof base === "string" ? base : command.words.join(" "));
   return {
     flags: (spec?.flags ?? []).map(({ flag, type, repeatable = false }) => ({ flag, type, repeatable })),
     positionals: (spec?.positionals ?? []).map(({ name }) => name),
@@ -45,7 +46,7 @@ describe("derived fields of a hand-written command", async () => {
       const ownFlags = new Set(command.flags.map(({ flag }) => flag));
       assert.deepEqual(
         {
-          extends: command.extendsDerived,
+          extends: Boolean(command.extendsDerived),
           flags: read.filter(
             (flagSpec) =>
               !ownFlags.has(flagSpec.flag) &&

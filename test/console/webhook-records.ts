@@ -43,6 +43,7 @@ export const createDelivery = (
   max_attempts: 7,
   next_attempt_at: null,
   created_at: formatIsoTime(0),
+  last_response: null,
   attempts: minutes.map((at, before) => ({
     number: before + 1,
     resend: false,

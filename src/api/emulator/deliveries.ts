@@ -55,7 +55,11 @@ const delivery = {
 };
 
 /** A delivery in lists. */
-export const ListedDelivery = z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) });
+export const ListedDelivery = z.strictObject({
+  ...delivery,
+  last_response: nullableString.describe("Result of the newest attempt: status 500, timeout; null before the first"),
+  attempts: z.array(z.strictObject(attempt)),
+});
 
 const Deliveries = defineItemPage(ListedDelivery);
 
@@ -116,6 +120,7 @@ export const listDeliveries = defineOperation({
       "composite_id",
       { name: "status_text", purpose: true },
       { name: "webhook_status", shrinkPriority: 2 },
+      { name: "last_response", shrinkPriority: 2, minWidth: 18, purpose: true },
       "next_attempt_at",
     ],
   },

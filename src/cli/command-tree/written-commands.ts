@@ -6,6 +6,7 @@ import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
 type CommandLoader = () => Promise<{ readonly commands: readonly Command[] }>;
 
 const loadAppCommands: CommandLoader = () => import("../commands/apps.ts");
+const loadDeliveryCommands: CommandLoader = () => import("../commands/webhooks/deliveries.ts");
 
 /** Modules of hand-written commands by group. They replace or extend the derived commands with the same words. */
 export const writtenModules = lookupTable<readonly CommandLoader[]>({
@@ -22,6 +23,7 @@ export const writtenModules = lookupTable<readonly CommandLoader[]>({
     () => import("../commands/emulator/trace.ts"),
     () => import("../commands/emulator/access.ts"),
     () => import("../commands/emulator/requests.ts"),
+    loadDeliveryCommands,
     () => import("../commands/emulator/state.ts"),
   ],
   doctor: [() => import("../commands/doctor.ts")],
@@ -39,7 +41,7 @@ export const writtenModules = lookupTable<readonly CommandLoader[]>({
     () => import("../commands/webhooks/trigger.ts"),
     () => import("../commands/webhooks/replay.ts"),
     () => import("../commands/webhooks/why.ts"),
-    () => import("../commands/webhooks/deliveries.ts"),
+    loadDeliveryCommands,
     () => import("../commands/webhooks/signatures.ts"),
     () => import("../commands/webhooks/certify.ts"),
   ],
@@ -92,10 +94,15 @@ export function composeCommands(group: string): Promise<readonly ListedCommand[]
 
 async function composeGroup(group: string): Promise<readonly ListedCommand[]> {
   const { deriveSpecs } = await import("../../derive/specs.ts");
-  const byWords = new Map((deriveSpecs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
+  const specs = deriveSpecs();
+  const byWords = new Map((specs[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
   const adjustedCommands = (await loadWrittenCommands(group)).map(([command, module]) => {
+    const { extendsDerived: other } = command;
     const words = command.words.join(" ");
-    const spec = byWords.get(words);
+    const spec =
+      typeof other === "string"
+        ? specs[other.split(" ", 1)[0]!]?.find((spec) => spec.words.join(" ") === other)
+        : byWords.get(words);
     byWords.delete(words);
     return { ...toDeclaredCommand(command, spec), module };
   });
@@ -121,6 +128,12 @@ function toDeclaredCommand(
     ...(command.description === undefined && spec.description !== undefined ? { description: spec.description } : {}),
     positionals: [...command.positionals, ...spec.positionals.filter(({ name }) => !positionals.has(name))],
     flags: [...command.flags, ...spec.flags.filter(({ flag }) => !flags.has(flag))],
-    examples: [...command.examples, ...spec.examples],
+    examples: [
+      ...command.examples,
+      ...spec.examples.map((example) => ({
+        ...example,
+        argv: [...command.words, ...example.argv.slice(spec.words.length)],
+      })),
+    ],
   };
 }

@@ -20,8 +20,11 @@ export interface CommandInputOf<
 export interface WrittenDeclaration extends CommandDeclaration {
   /** Whether the words after `--` are arguments of the command. */
   readonly passthrough?: boolean;
-  /** Whether the command adds its flags and positionals to those of the derived command with the same words. */
-  readonly extendsDerived?: boolean;
+  /**
+   * Whether the command adds its flags and positionals to those of the derived command with the same words. The words
+   * of another derived command make this one its alias.
+   */
+  readonly extendsDerived?: boolean | string;
   /** Kind of output of a command that prints no rows: raw bytes, or lines without fields. */
   readonly prints?: "content" | "text";
   /** Whether the command sends no requests, so that request options have no effect. */

@@ -71,7 +71,9 @@ describe("svc emulator trace", () => {
       const { nodes } = await json<{ nodes: { status_text: string | null }[] }>("emulator trace delivery:1");
       const [, line = ""] =
         (await svc("emulator trace delivery:1")).stdout.match(/delivery:1 .*9\/\S+ {2}(.*?) {2}/) ?? [];
-      const [listed] = await json<{ status_text: string }[]>("webhooks deliveries");
+      const {
+        items: [listed],
+      } = await json<{ items: { status_text: string }[] }>("webhooks deliveries");
       return [nodes.flatMap(({ status_text }) => status_text ?? []), line, listed!.status_text];
     };
     assert.deepEqual(await readStatuses(), [["retrying"], "retrying", "retrying"]);

@@ -24,7 +24,6 @@ const readers: ReadonlySet<string> = new Set([
   "emulator wait-for",
   "files download",
   "files upload",
-  "webhooks deliveries",
   "webhooks listen",
   "webhooks replay",
   "webhooks schedule",

@@ -69,9 +69,9 @@ describe("table on a terminal", () => {
       "  all: --wide",
     ]);
     assert.deepEqual(await renderAt(80, "webhooks deliveries"), [
-      "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STATUS TEXT  RESPONSE",
+      "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STATUS TEXT  LAST RESPONSE",
       " 1           1  CONTRACT_CREATED  T-1           retrying     connection_refused",
-      "Hidden columns: WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT. To show all: --wide",
+      "Hidden columns: WEBHOOK STATUS, NEXT ATTEMPT AT. To show all: --wide",
     ]);
     assert.deepEqual(await renderAt(40, "emulator webhooks"), [
       "ID  WORKSPACE        TITLE  STATUS",
@@ -125,10 +125,10 @@ describe("table on a terminal", () => {
     assert.equal(
       stdout,
       [
-        "ID  WORKSPACE  TITLE                  STATUS  FAILURE COUNT  ONLY FOR ACTIVITIES",
-        ' 1  Northwin…  契約の通知を受け取る…  ACTIVE              0  ["CONTRACT_CREATED…',
+        "ID  WORKSPACE        TITLE                   STATUS  FAILURE COUNT",
+        " 1  Northwind Legal  契約の通知を受け取る係  ACTIVE              0",
         "    URL  http://127.0.0.1:9/contracts/events/of/every/kind",
-        ' 2  Northwin…  Plain                  ACTIVE              0  ["CONTRACT_CREATED…',
+        " 2  Northwind Legal  Plain                   ACTIVE              0",
         "    URL  http://127.0.0.1:9/x",
         "",
       ].join("\n"),

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { activities } from "../../../src/api/activities.ts";
 import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
@@ -34,25 +33,13 @@ describe("svc webhooks with a real service", () => {
 });
 
 describe("svc webhooks list", () => {
-  it("abbreviates the list of all activities in a table only", async (t) => {
-    const { svc, json } = await startCliEmulator(t);
-    const create = (title: string, names: readonly string[]) => {
-      const argv = ["webhooks", "create", "--title", title, "--url", "http://127.0.0.1:9/hook"];
-      return svc([...argv, ...names.flatMap((name) => ["--only-for-activities", name])]);
-    };
-    assert.equal((await create("Every", activities)).exit, 0);
-    assert.equal((await create("One", ["CONTRACT_SIGNED"])).exit, 0);
-    const printed = (await svc("webhooks list")).stdout.trim().split("\n");
-    assert.deepEqual(
-      printed.map((line) => line.split("\t").at(-1)),
-      ["all (39)", '["CONTRACT_SIGNED"]'],
-    );
-    const listed = await json<{ only_for_activities: readonly string[] }[]>("webhooks list");
-    assert.deepEqual(
-      listed.map(({ only_for_activities: names }) => names),
-      [activities, ["CONTRACT_SIGNED"]],
-    );
-    const chosen = await svc("webhooks list --fields only_for_activities");
-    assert.deepEqual(JSON.parse(chosen.stdout.split("\n")[0]!), activities);
+  it("prints the same as svc emulator webhooks", async (t) => {
+    const { svc } = await startCliEmulator(t);
+    const options = "--title Signatures --url http://127.0.0.1:9/hook --only-for-activities CONTRACT_SIGNED";
+    assert.equal((await svc(`webhooks create ${options}`)).exit, 0);
+    const listed = await svc("webhooks list --json");
+    assert.deepEqual(listed, await svc("emulator webhooks --json"));
+    const [{ title, only_for_activities: activities }] = JSON.parse(listed.stdout);
+    assert.deepEqual([title, activities], ["Signatures", ["CONTRACT_SIGNED"]]);
   });
 });

@@ -185,7 +185,9 @@ describe("svc webhooks listen", () => {
       [request!.method, request!.url, host, tunnel, hash],
       ["POST", "/hooks/", "app.example", "yes", contentHash(key, request!.body)],
     );
-    const [log] = await json<{ id: number }[]>("webhooks deliveries");
+    const {
+      items: [log],
+    } = await json<{ items: { id: number }[] }>("webhooks deliveries");
     const sent = await json<{ request_body: string }>(`emulator deliveries show ${log!.id}`);
     assert.equal(request!.body.toString(), sent.request_body);
     const { forwarded } = listening.events().at(-1) as { forwarded: { status: number } };

@@ -147,6 +147,7 @@ describe("deliveries on the control plane", () => {
       postponement: null,
       max_attempts: 7,
       created_at: now,
+      last_response: "status 503",
       attempts: [
         {
           number: 1,

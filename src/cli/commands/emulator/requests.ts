@@ -12,8 +12,8 @@ import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { withSpinner } from "../../prompt/terminal.ts";
-import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
-import { deliveryFlags, describeResponse, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
+import { prepareRequest } from "../../runtime/derived-command.ts";
+import { describeResponse } from "../webhooks/deliveries.ts";
 
 const emulatorRequests = defineCommand({
   words: ["emulator", "requests"],
@@ -32,7 +32,7 @@ const emulatorRequests = defineCommand({
     ],
   },
   flags: [
-    followFlag,
+    createSwitch("follow", "Print new entries as they happen, until Ctrl-C", { short: "f" }),
     // The default depends on the other flags.
     { flag: "reads", type: "boolean", description: "Include requests that only read the control plane" },
   ],
@@ -55,19 +55,6 @@ const excludesReads = ({
   flags: { reads, service, operation, id },
 }: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
   [reads, service, operation, id].every((value) => value === undefined) ? { reads: false } : {};
-
-const emulatorDeliveries = defineCommand({
-  words: ["emulator", "deliveries"],
-  summary: "List or follow webhook deliveries",
-  extendsDerived: true,
-  readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
-  flags: [followFlag],
-  examples: [["Print attempts as they happen", "emulator deliveries --follow"]],
-  async run(input, context, spec) {
-    if (input.flags.follow) return followDeliveries(input, context);
-    return runDerivedCommand(spec!, input, context);
-  },
-});
 
 function formatLine({
   at,
@@ -191,4 +178,4 @@ const webhooksResend = defineCommand({
   },
 });
 
-export const commands: readonly Command[] = [emulatorRequests, emulatorDeliveries, deliveriesResend, webhooksResend];
+export const commands: readonly Command[] = [emulatorRequests, deliveriesResend, webhooksResend];

@@ -7,6 +7,7 @@ import { findStaleVariablesHint } from "../../connection/emulator/emulator-varia
 import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";
+import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
 const emulatorStatus = defineCommand({
   words: ["emulator", "status"],
@@ -111,16 +112,11 @@ const isGone = (error: unknown): boolean => error instanceof NetworkError && err
 /** A proxy reports that nothing listens. */
 const isBadGateway = (error: unknown): boolean => error instanceof ServiceError && [502, 503].includes(error.status);
 
-/** This command is an alias with the verb that other groups use to show one object. */
+/** The verb with which other groups show one object. */
 const emulatorClockShow = defineCommand({
   words: ["emulator", "clock", "show"],
-  summary: "Show virtual time and what is due next",
-  flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
-  examples: [["Show the virtual time", "emulator clock show"]],
-  async run({ flags }, context) {
-    const client = await context.client("emulator", { file: flags.file });
-    await context.output.show(await client.call(showClock), { columns: showClock.cli.columns });
-  },
+  extendsDerived: "emulator clock",
+  run: (input, context, spec) => runDerivedCommand(spec!, input, context),
 });
 
 export const commands: readonly Command[] = [emulatorStop, emulatorStatus, emulatorClockShow];

@@ -1,11 +1,9 @@
-import { activities } from "../../../api/activities.ts";
-import { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
+import { type listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import type { Column, ResultOf } from "../../../api/operation.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import { type Attempt, filterScheduled, formatNextAttempt } from "../../../api/webhook-health/attempts.ts";
 import {
   computeNextAttempt,
-  deliveryOutcomes,
   failuresUntilDisabled,
   getRetryDelayMs,
   type RetrySchedule,
@@ -14,16 +12,15 @@ import {
 import { toIsoMillis } from "../../../base/clock.ts";
 import { describeDuration } from "../../../base/quantities.ts";
 import { NetworkError } from "../../../client/errors.ts";
-import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import { requireEmulator } from "../../connection/target.ts";
-import { describeEmptyFilteredResult } from "../../output/empty-result.ts";
-import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { buildFirstPageQuery, fetchAllPages, reportMoreRows } from "../../runtime/paging.ts";
+import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { readDeliveryLog } from "./delivery-log.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
@@ -31,80 +28,49 @@ type Event = EventOf<typeof watchDeliveries>;
 
 export const followFlag = createSwitch("follow", "Print new entries as they happen, until Ctrl-C", { short: "f" });
 
-export const deliveryFlags = [
-  createIntegerFlag("webhook", "Show only this webhook"),
-  createTextFlag("activity", "NAME", "Show only this activity", { choices: activities }),
-  createTextFlag("contract", "ID", "Show only this contract: 12 or T-12"),
-  createTextFlag("outcome", "NAME", "Show only this outcome", { choices: deliveryOutcomes }),
-  createIntegerFlag("limit", "Maximum number of deliveries, newest first", { min: 1, default: 50 }),
-  createSwitch("all", "List all deliveries, with several requests if needed"),
-  createTextFlag("file", "FILE", "State file of the running emulator"),
-] as const satisfies readonly FlagSpec[];
-
-const webhooksDeliveries = defineCommand({
-  words: ["webhooks", "deliveries"],
+const emulatorDeliveries = defineCommand({
+  words: ["emulator", "deliveries"],
   summary: "List or follow webhook deliveries",
-  description:
-    "Reads the log of the running emulator. The real service shows its log only in its application. With --follow, each attempt is printed when it is made.",
-  flags: [followFlag, ...deliveryFlags],
-  examples: [
-    ["List the deliveries with their results", "webhooks deliveries"],
-    ["Follow new deliveries", "webhooks deliveries --follow"],
-  ],
-  async run(input, context) {
-    await requireEmulator(input.flags.file, context);
-    return input.flags.follow ? followDeliveries(input, context) : list(input, context);
+  description: "With --follow, each attempt is printed when it is made.",
+  extendsDerived: true,
+  readsDerived: {
+    flags: [
+      { flag: "webhook", type: "integer" },
+      { flag: "activity", type: "text" },
+      { flag: "contract", type: "text" },
+      { flag: "outcome", type: "text" },
+      { flag: "limit", type: "integer" },
+      { flag: "offset", type: "integer" },
+      { flag: "all", type: "switch" },
+      { flag: "file", type: "text" },
+    ],
+  },
+  flags: [createSwitch("follow", "Print new entries as they happen, until Ctrl-C", { short: "f" })],
+  examples: [["Print attempts as they happen", "emulator deliveries --follow"]],
+  async run(input, context, spec) {
+    const { flags } = input;
+    if (!flags.follow) return runDerivedCommand(spec!, input, context);
+    for (const name of ["limit", "offset", "all"] as const) {
+      if (flags[name] !== undefined) throw new UsageError(`--${name} cannot be used with --follow`);
+    }
+    if (flags.outcome === "waiting") throw new UsageError("--outcome waiting cannot be used with --follow");
+    const query = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
+    return followStream(context, watchDeliveries, { query }, flags.file, formatLine);
   },
 });
 
-async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Context) {
-  const client = await context.client("emulator", { file: flags.file });
-  const filters = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
-  const options = { ...filters, ...pickGiven(flags, ["limit"]) };
-  const query = buildFirstPageQuery(deliveryPaging, options, flags.all === true);
-  const fetch = (part: typeof query) => client.call(listDeliveries, { query: part });
-  const first = await fetch(query);
-  const page = flags.all === true ? await fetchAllPages(deliveryPaging, "items", first, query, fetch) : first;
-  const filterNames = Object.keys(filters);
-  await context.output.show(page.items.map(toRow), {
-    columns: withAttempts(listDeliveries.cli.columns),
-    emptyMessage:
-      filterNames.length > 0
-        ? describeEmptyFilteredResult(filterNames)
-        : "No deliveries. To send a test webhook: svc webhooks trigger",
-  });
-  await reportMoreRows(deliveryPaging, "items", page, query, context);
-}
-
-const deliveryPaging = { by: "offset", maxPerPage: 500, total: "total" } as const;
-
-/** Extends the output of svc emulator deliveries with the results of earlier attempts before the next one. */
-const withAttempts = (columns: readonly Column[]): readonly Column[] => [
-  ...columns.slice(0, -1),
-  { name: "response", shrinkPriority: 2, minWidth: 18, purpose: true },
-  "attempts",
-  ...columns.slice(-1),
-];
-
-const toRow = ({ attempts, ...delivery }: Delivery) => ({
-  ...delivery,
-  attempts: attempts.length,
-  response: describeResponse(attempts.at(-1)) ?? null,
-});
-
-type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];
-
-/** Shows each attempt as it is made, until the run is interrupted or the emulator ends. */
-export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>, context: Context): Promise<undefined> {
-  for (const name of ["limit", "offset", "all"] as const) {
-    if (flags[name] !== undefined) throw new UsageError(`--${name} cannot be used with --follow`);
-  }
-  if (flags.outcome === "waiting") {
-    throw new UsageError("--outcome waiting cannot be used with --follow");
-  }
-  const query = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
-  return followStream(context, watchDeliveries, { query }, flags.file, formatLine);
-}
+const webhooksDeliveries: Command = {
+  ...emulatorDeliveries,
+  words: ["webhooks", "deliveries"],
+  description:
+    "The real service shows its log in its application only. With --follow, each attempt is printed when it is made.",
+  extendsDerived: "emulator deliveries",
+  examples: [{ title: "Print attempts as they happen", argv: ["webhooks", "deliveries", "--follow"] }],
+  run: async (input, context, spec) => {
+    await requireEmulator(input.flags.file as string | undefined, context);
+    await emulatorDeliveries.run(input, context, spec);
+  },
+};
 
 function formatLine({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
   const contractLabel = contract === null ? "" : ` ${contract}`;
@@ -224,14 +190,10 @@ function createRuleRows(schedule: RetrySchedule, start: number, workerTick: bool
 async function listPlannedRows(file: string | undefined, context: Context) {
   const client = await context.client("emulator", { file });
   const webhooks = await client.call(listControlWebhooks);
-  const plannedDeliveries: Delivery[] = [];
-  for (const outcome of ["waiting", "retrying"] as const) {
-    const query = { outcome, limit: deliveryPaging.maxPerPage };
-    const fetch = (part: typeof query) => client.call(listDeliveries, { query: part });
-    plannedDeliveries.push(...(await fetchAllPages(deliveryPaging, "items", await fetch(query), query, fetch)).items);
-  }
+  const { deliveries: waiting } = await readDeliveryLog(client, { outcome: "waiting" });
+  const { deliveries: retrying } = await readDeliveryLog(client, { outcome: "retrying" });
   const findWebhook = (webhookId: number) => webhooks.find(({ id }) => id === webhookId);
-  return plannedDeliveries
+  return [...waiting, ...retrying]
     .map((delivery) => toPlannedRow(delivery, findWebhook(delivery.webhook_id)))
     .sort((a, b) => (a.at ?? "").localeCompare(b.at ?? "") || a.delivery - b.delivery);
 }
@@ -260,4 +222,4 @@ function getReason({ attempts, next_attempt_at: at, postponement }: Delivery, we
   return remainingFailures === 1 ? `${description}; one more failure disables the webhook` : description;
 }
 
-export const commands: readonly Command[] = [webhooksDeliveries, webhooksSchedule];
+export const commands: readonly Command[] = [emulatorDeliveries, webhooksDeliveries, webhooksSchedule];

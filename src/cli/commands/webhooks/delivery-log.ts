@@ -4,18 +4,24 @@ import type { Client } from "../../../client/client.ts";
 
 const pageSize = 500;
 
+interface DeliveryLogOptions {
+  readonly webhook?: number | undefined;
+  readonly outcome?: Delivery["outcome"];
+  readonly max?: number;
+}
+
 /**
- * Reads the deliveries of an emulator or of one webhook, newest first: all, or whole pages until there are `max`.
+ * Reads the deliveries of an emulator, newest first: all that match, or whole pages until there are `max`.
  * `isPartial` reports whether there are older ones.
  */
 export async function readDeliveryLog(
   client: Client,
-  { webhook, max = Number.POSITIVE_INFINITY }: { readonly webhook?: number | undefined; readonly max?: number } = {},
+  { max = Number.POSITIVE_INFINITY, ...filter }: DeliveryLogOptions = {},
 ) {
   // A delivery that is created meanwhile moves the others, so that a page can repeat some.
   const deliveries = new Map<number, Delivery>();
   for (let offset = 0; ; offset += pageSize) {
-    const { items, total } = await client.call(listDeliveries, { query: { webhook, limit: pageSize, offset } });
+    const { items, total } = await client.call(listDeliveries, { query: { ...filter, limit: pageSize, offset } });
     for (const item of items) deliveries.set(item.id, item);
     const isPartial = items.length === pageSize && offset + items.length < total;
     if (!isPartial || deliveries.size >= max) return { deliveries: [...deliveries.values()], isPartial };
