@@ -16,8 +16,8 @@ import type { RequestFault } from "./handler.ts";
 import type { ForwardedRequest } from "./outgoing/forward-to-leader.ts";
 import { ambiguousTargetResponse, createJsonResponse, type HttpResponse, notReadyResponse } from "./reply.ts";
 import { noSniffHeader, sandboxHeader, sendResponse, setHeaders } from "./respond.ts";
+import { isCatchAll } from "./routing/operation-table.ts";
 import { hasDotSegments, removeDotSegments } from "./routing/path.ts";
-import { isCatchAll } from "./routing/routes.ts";
 import { serveRequest, toErrorResponse } from "./serve.ts";
 import { respondUnmatched } from "./unmatched-request.ts";
 

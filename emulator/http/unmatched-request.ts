@@ -7,8 +7,7 @@ import { formatOperation } from "./dialects/dialects.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { type HttpResponse, invalidTargetResponse } from "./reply.ts";
 import { toPassthroughResponse } from "./response-producer.ts";
-import { listMethods } from "./routing/operation-table.ts";
-import { isCatchAll } from "./routing/routes.ts";
+import { isCatchAll, listMethods } from "./routing/operation-table.ts";
 import { rejectUnauthenticated, serveRequest } from "./serve.ts";
 
 /** Responds to a request that matches no operation. A specific hint has priority over 405 and 404. */

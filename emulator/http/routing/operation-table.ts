@@ -2,20 +2,36 @@ import type { IncomingMessage } from "node:http";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { BoundOperation } from "../bind.ts";
 import type { RequestTarget } from "./path.ts";
-import { type FoundRoute, isCatchAll, Routes } from "./routes.ts";
 
 /** Operation that accepts a request, with the values of its parameters. */
-export interface OperationMatch extends Pick<FoundRoute, "params"> {
+export interface OperationMatch {
   readonly bound: BoundOperation;
+  readonly params: Readonly<Record<string, string>>;
   /** Path in the spelling of the service, if the spelling of the request differs (DECISIONS.md, C3). */
   readonly documentedPath?: string;
+}
+
+interface Route {
+  readonly bound: BoundOperation;
+  readonly methods: readonly string[];
+  /** Segments of the declared path. Parameters are in braces. */
+  readonly segments: readonly string[];
+  /** Whether the last segment is a parameter that also accepts slashes. */
+  readonly takesSlashes: boolean;
+  /** A digit for each segment. Smaller digits have priority, from left to right. */
+  readonly rank: string;
 }
 
 /** Operations of the control plane, or of a listener's services. */
 export class OperationTable {
   /** Operations in the order of declaration. */
   readonly all: readonly BoundOperation[];
-  readonly #routes: Routes;
+  readonly #declaredRoutes: readonly Route[];
+  /**
+   * Routes by priority. A literal segment has priority over a parameter, and a parameter over one that accepts slashes.
+   * Fastify's router has the same rules but is slow to build (ARCHITECTURE.md, Written by hand).
+   */
+  readonly #routes: readonly Route[];
   readonly catchAll: BoundOperation | undefined;
   /** Methods that every path accepts, or all declared methods if there is no catch-all. */
   readonly methods: readonly string[];
@@ -31,7 +47,8 @@ export class OperationTable {
     { lenientSlashes, isControl = false }: { readonly lenientSlashes: boolean; readonly isControl?: boolean },
   ) {
     this.all = all;
-    this.#routes = new Routes(all.map(({ operation }) => operation));
+    this.#declaredRoutes = all.filter(({ operation }) => !isCatchAll(operation)).map(createRoute);
+    this.#routes = this.#declaredRoutes.toSorted((a, b) => Number(a.rank > b.rank) - Number(a.rank < b.rank));
     this.catchAll = all.find(({ operation }) => isCatchAll(operation));
     this.methods = listMethods(...(this.catchAll ? [this.catchAll] : all));
     this.#lenientSlashes = lenientSlashes;
@@ -45,9 +62,9 @@ export class OperationTable {
   ): OperationMatch | undefined {
     if (this.#isControl && method === "HEAD") return this.#matchHead(path);
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
-    const route = this.#routes.find(method, path);
-    const isOtherSlash = endsWithSlash && route && this.all[route.index]!.operation.lastTakesSlashes;
-    if (route && !isOtherSlash) return this.#selectMatch(route, headers.accept);
+    const match = this.#find(method, path);
+    if (match && !(endsWithSlash && match.bound.operation.lastTakesSlashes))
+      return (headers.accept?.includes("text/event-stream") && this.#findStream(path)) || match;
     if (isPath && this.catchAll && this.methods.includes(method)) {
       return { bound: this.catchAll, params: { full_path: path.slice(1) } };
     }
@@ -56,13 +73,13 @@ export class OperationTable {
 
   /** Returns the first operation of a path, for any method. */
   matchPath(path: string): OperationMatch | undefined {
-    const route = this.#routes.find(undefined, path);
-    return route && this.#selectMatch(route, undefined);
+    return this.#find(undefined, path);
   }
 
-  /** Returns all operations of a path, for any method. */
+  /** Returns all operations of a path, for any method, in the order of declaration. */
   findAll(path: string): readonly BoundOperation[] {
-    return this.#routes.findAll(path).map((index) => this.all[index]!);
+    const input = path.split("/");
+    return this.#declaredRoutes.filter((route) => matchSegments(route, input)).map(({ bound }) => bound);
   }
 
   /**
@@ -74,17 +91,29 @@ export class OperationTable {
     path: string,
   ): (OperationMatch & { readonly documentedPath: string }) | undefined {
     const documentedPath = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
-    const route = this.#routes.find(method, documentedPath);
-    const bound = route && this.all[route.index]!;
-    return bound?.operation.service.slashes === "redirect"
-      ? { bound, params: route!.params, documentedPath }
-      : undefined;
+    const match = this.#find(method, documentedPath);
+    return match?.bound.operation.service.slashes === "redirect" ? { ...match, documentedPath } : undefined;
+  }
+
+  #find(method: string | undefined, path: string): OperationMatch | undefined {
+    const input = path.split("/");
+    for (const route of this.#routes) {
+      if (method !== undefined && !route.methods.includes(method)) continue;
+      const values = matchSegments(route, input);
+      if (values) return { bound: route.bound, params: pickParams(route, values) };
+    }
+    return undefined;
+  }
+
+  /** A GET with this media type gets the events of its path, if there are any. */
+  #findStream(path: string): OperationMatch | undefined {
+    const match = this.#find("GET", `${path}/events`);
+    return match && isStream(match.bound) ? match : undefined;
   }
 
   /** A stream does not end, so a HEAD request for it has no result. */
   #matchHead(path: string): OperationMatch | undefined {
-    const route = this.#routes.find("GET", path);
-    const match = route && this.#selectMatch(route, undefined);
+    const match = this.#find("GET", path);
     return match && isStream(match.bound) ? undefined : match;
   }
 
@@ -92,13 +121,43 @@ export class OperationTable {
     const match = this.#matchHead(path);
     return match && isProbe(match.bound.operation) ? match : undefined;
   }
-
-  #selectMatch({ index, params }: FoundRoute, accept: string | undefined): OperationMatch {
-    const stream = this.#routes.streams.get(index);
-    const acceptsStream = stream !== undefined && accept?.includes("text/event-stream");
-    return { bound: this.all[acceptsStream ? stream : index]!, params };
-  }
 }
+
+function createRoute(bound: BoundOperation): Route {
+  const { method, path, lastTakesSlashes } = bound.operation;
+  const segments = path.split("/");
+  const rank = segments.map((segment) => (isParameter(segment) ? 1 : 0)).join("");
+  return {
+    bound,
+    methods: [method].flat(),
+    segments,
+    takesSlashes: lastTakesSlashes === true,
+    rank: lastTakesSlashes ? rank.replace(/1$/, "2") : rank,
+  };
+}
+
+const isParameter = (segment: string): boolean => segment[0] === "{";
+
+/** Returns the text for each declared segment, or undefined if the route does not accept the path. */
+function matchSegments({ segments, takesSlashes }: Route, input: readonly string[]): readonly string[] | undefined {
+  const last = segments.length - 1;
+  const values =
+    takesSlashes && input.length > segments.length ? [...input.slice(0, last), input.slice(last).join("/")] : input;
+  if (values.length !== segments.length) return undefined;
+  // Most paths differ at their end.
+  for (let i = last; i >= 0; i -= 1) {
+    if (isParameter(segments[i]!) ? values[i] === "" : values[i] !== segments[i]) return undefined;
+  }
+  return values;
+}
+
+const pickParams = ({ segments }: Route, values: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    segments.flatMap((segment, i) => (isParameter(segment) ? [[segment.slice(1, -1), values[i]!]] : [])),
+  );
+
+/** Returns whether the operation accepts all paths of no other operation. */
+export const isCatchAll = ({ path }: Operation): boolean => path === "/{full_path}";
 
 /** Returns whether load balancers and monitors request the operation. */
 export const isProbe = ({ id }: Operation): boolean => id === "emulator.ready" || id === "emulator.live";
