@@ -79,15 +79,23 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly raw: IncomingMessage;
   readonly served: ServedRoutes;
   readonly requestOrigin: RequestOrigin;
+  readonly bodies: RequestBodyReader;
+  readonly method: string;
   readonly target: string;
   readonly parsedTarget: RequestTarget;
+  readonly headers: ReceivedRequest["headers"];
+  readonly rawHeaders: readonly string[];
   /** True if the path leads to the control plane, or could lead there for a server that parses paths less strictly. */
   readonly isControlled: boolean;
   readonly operations: OperationTable;
   /** Undefined if the path or method is wrong, or a parameter is empty. */
   readonly match: OperationMatch | undefined;
+  /** Undefined if no operation is declared for the path and method. */
+  readonly operation: string | undefined;
   readonly atPath: readonly BoundOperation[];
   readonly service: Service | undefined;
+  /** True if errors have the format of the control plane. */
+  readonly usesControlFormat: boolean;
   readonly dialect: ErrorDialect;
   fault: RequestFault | undefined;
   /** Origin whose pages can read the response. Undefined if no origin can read it. */
@@ -118,16 +126,23 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     this.served = served;
     this.raw = raw;
     this.requestOrigin = requestOrigin;
+    this.bodies = listener.bodies;
+    this.method = raw.method!;
     this.target = raw.url!;
     this.parsedTarget = parseRequestTarget(this.target);
+    // Node has a list only for set-cookie, which is a response header.
+    this.headers = raw.headers as ReceivedRequest["headers"];
+    this.rawHeaders = raw.rawHeaders;
     const { path } = this.parsedTarget;
     // Such a request can contain a token of the control plane, so it is never forwarded to a cluster.
     this.isControlled = isControlPath(path);
     this.operations = (this.isControlled && served.control) || served.services;
     const match = this.isControlled && !served.control ? undefined : this.operations.match(raw, this.parsedTarget);
     this.match = match;
+    this.operation = match?.bound.operation.id;
     this.atPath = match ? [match.bound] : this.operations.findAll(path);
     this.service = (this.atPath[0] ?? this.operations.all[0])?.operation.service;
+    this.usesControlFormat = this.service?.name === "emulator";
     this.dialect = match ? getDialect(match.bound.operation) : dialects[this.service?.dialect ?? "control"];
     this.#number = log.nextNumber();
     this.#at = served.clock.now();
@@ -135,33 +150,6 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     this.#startedAt = wall.monotonicNow();
     served.pending += 1;
     if (match?.documentedPath) this.reportFinding("other-slash", `the service redirects to ${match.documentedPath}`);
-  }
-
-  /** Undefined if no operation is declared for the path and method. */
-  get operation(): string | undefined {
-    return this.match?.bound.operation.id;
-  }
-
-  /** True if errors have the format of the control plane. */
-  get usesControlFormat(): boolean {
-    return this.service?.name === "emulator";
-  }
-
-  get bodies(): RequestBodyReader {
-    return this.#listener.bodies;
-  }
-
-  get method(): string {
-    return this.raw.method!;
-  }
-
-  get headers(): ReceivedRequest["headers"] {
-    // Node has a list only for set-cookie, which is a response header.
-    return this.raw.headers as ReceivedRequest["headers"];
-  }
-
-  get rawHeaders(): readonly string[] {
-    return this.raw.rawHeaders;
   }
 
   get remoteAddress(): string {
