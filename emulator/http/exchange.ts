@@ -94,9 +94,9 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly operation: string | undefined;
   readonly atPath: readonly BoundOperation[];
   readonly service: Service | undefined;
+  readonly dialect: ErrorDialect;
   /** True if errors have the format of the control plane. */
   readonly usesControlFormat: boolean;
-  readonly dialect: ErrorDialect;
   fault: RequestFault | undefined;
   /** Origin whose pages can read the response. Undefined if no origin can read it. */
   cors: { readonly origin: string | undefined } | undefined;
@@ -142,8 +142,8 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     this.operation = match?.bound.operation.id;
     this.atPath = match ? [match.bound] : this.operations.findAll(path);
     this.service = (this.atPath[0] ?? this.operations.all[0])?.operation.service;
-    this.usesControlFormat = this.service?.name === "emulator";
     this.dialect = match ? getDialect(match.bound.operation) : dialects[this.service?.dialect ?? "control"];
+    this.usesControlFormat = this.dialect === dialects.control;
     this.#number = log.nextNumber();
     this.#at = served.clock.now();
     this.#wallAt = wall.now();

@@ -136,24 +136,6 @@ export const createErrorResponse = (isControl: boolean, { status, headers, ...er
 export const createForbiddenResponse = (isControl: boolean, message: string): HttpResponse =>
   createErrorResponse(isControl, { status: 403, code: "forbidden", message });
 
-/** The connection cannot be reused, because the remaining body is not read. */
-export const createRequestTimeoutResponse = (isControl: boolean): HttpResponse =>
-  createErrorResponse(isControl, {
-    status: 408,
-    code: "request_timeout",
-    message: "The request was not received in time.",
-    headers: ["connection", "close"],
-  });
-
-/** The state was replaced, and nothing was stored. A retry applies to the current state. */
-export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
-  createErrorResponse(isControl, {
-    status: 503,
-    code: "state_replaced",
-    message: "The state was replaced while this request was in progress. Nothing was saved.",
-    headers: retryAfterHeader,
-  });
-
 export const retryAfterHeader = ["retry-after", "1"] as const;
 
 export function createFailureResponse(code: FailureCode, data: unknown): HttpResponse {

@@ -15,10 +15,10 @@ import {
 import type { HttpExchange } from "./exchange.ts";
 import type { HandlerCall } from "./handler.ts";
 import {
+  createErrorResponse,
   createFailureResponse,
-  createRequestTimeoutResponse,
-  createStateReplacedResponse,
   type HttpResponse,
+  retryAfterHeader,
   unchangedHeader,
 } from "./reply.ts";
 import type { OperationMatch } from "./routing/operation-table.ts";
@@ -97,12 +97,30 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
   if (error instanceof InvalidInputError && declaration) return dialect.toInvalidResponse(error.problems, declaration);
   if (error instanceof UnreadableBodyError) return dialect.toUnreadableResponse(error.problem);
   if (error instanceof MaxBodyBytesExceededError) return dialect.toTooLargeResponse();
-  if (error instanceof BodyTimeoutError) return createRequestTimeoutResponse(usesControlFormat);
+  if (error instanceof BodyTimeoutError) return createErrorResponse(usesControlFormat, requestTimeout);
   const storeError = toStoreErrorResponse(error, exchange);
   if (storeError) return addUnchangedHeader(storeError);
-  exchange.report(toBugError(error, operation));
-  return dialect.toBugResponse(operation ?? "an undeclared path");
+  const bug = toBugError(error, operation);
+  exchange.report(bug);
+  const message = `The emulator has a bug in ${bug.operation}. This is not a response of the service. See its stderr.`;
+  return createErrorResponse(usesControlFormat, { status: 500, code: "emulator_bug", message });
 }
+
+/** The connection cannot be reused, because the remaining body is not read. */
+const requestTimeout = {
+  status: 408,
+  code: "request_timeout",
+  message: "The request was not received in time.",
+  headers: ["connection", "close"],
+};
+
+/** A retry applies to the current state. */
+const stateReplaced = {
+  status: 503,
+  code: "state_replaced",
+  message: "The state was replaced while this request was in progress. Nothing was saved.",
+  headers: retryAfterHeader,
+};
 
 const addUnchangedHeader = (response: HttpResponse): HttpResponse => ({
   ...response,
@@ -127,7 +145,7 @@ function toStoreErrorResponse(error: unknown, exchange: HttpExchange): HttpRespo
   if (error instanceof StoreFailedError) return respond(undefined, error.cause);
   if (!(error instanceof StateReplacedError)) return undefined;
   reportFinding("state-replaced", "the state was replaced while it was in progress; nothing was saved");
-  return createStateReplacedResponse(usesControlFormat);
+  return createErrorResponse(usesControlFormat, stateReplaced);
 }
 
 /** Converts an undeclared failure, a response that does not match its declaration, or any other unexpected error. */

@@ -19,11 +19,7 @@ export interface ErrorDialect {
   /** The path is undeclared. `nearest` is the operation that the client may have meant. */
   toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
   toMethodNotAllowedResponse(method: string, allowedMethods: readonly string[]): HttpResponse;
-  toBugResponse(operation: string): HttpResponse;
 }
-
-const formatBugMessage = (operation: string): string =>
-  `The emulator has a bug in ${operation}. This is not a response of the service. See its stderr.`;
 
 /** Formats `GET /path` for hints. */
 export const formatOperation = ({ method, path }: Operation): string => `${[method].flat()[0]} ${path}`;
@@ -49,7 +45,6 @@ const platformDialect: ErrorDialect = {
     const response = createFailureResponse("method-not-allowed", { method });
     return { ...response, headers: [...response.headers, "allow", allowedMethods.join(", ")] };
   },
-  toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
 /** An invalid ID gets the response of an unknown path, a number that is too large the response of an unknown ID. */
@@ -139,7 +134,6 @@ const fastapiDialect: ErrorDialect = {
   toNotFoundResponse: () => createJsonResponse(404, { detail: "Not Found" }),
   toMethodNotAllowedResponse: (_, allowed) =>
     createJsonResponse(405, { detail: "Method Not Allowed" }, ["allow", [...allowed].sort().join(", ")]),
-  toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
 /** Formats the errors with their keys in wire order. `input` is always present. It is `null` if nothing was sent. */
@@ -224,8 +218,6 @@ const controlDialect: ErrorDialect = {
       headers: ["allow", methods],
     });
   },
-  toBugResponse: (operation) =>
-    createErrorResponse(true, { status: 500, code: "emulator_bug", message: formatBugMessage(operation) }),
 };
 
 /** Formats `by: Input should be a valid string`. `query limit: …` and `path id: …` name the part. */
