@@ -73,7 +73,7 @@ describe("command without schema validation", () => {
       });
       await fc.assert(
         fc.asyncProperty(input, async ({ positionals, flags }) => {
-          const parsedWords = { positionals, flags, rest: [] } as unknown as Parameters<typeof buildArguments>[2];
+          const parsedWords = { positionals, flags } as unknown as Parameters<typeof buildArguments>[2];
           const bare = { ...spec, body: undefined } as unknown as CommandSpec;
           const { args } = await buildArguments(bare, toOperationOutline(bare), parsedWords, {} as Host);
           const problems = findProblems(requireOperation(spec), args);

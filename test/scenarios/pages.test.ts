@@ -99,7 +99,7 @@ describe("user documentation", () => {
       [...start.matchAll(/--([a-z-]+)(?: ([^-\s]\S*))?/g)].map(([, flag, value]) => [flag, value ?? true]),
     );
     const host = { env: {}, cwd: "/" } as unknown as Parameters<typeof readEmulatorOptions>[1];
-    const options = await readEmulatorOptions({ positionals: {}, flags, rest: [] }, host);
+    const options = await readEmulatorOptions({ positionals: {}, flags }, host);
     const { svc, cwd } = await startCliEmulator(t, {
       ...options,
       file: join(await createTestFolder(t), "emulator.json"),

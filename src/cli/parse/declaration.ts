@@ -5,7 +5,6 @@ import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "
 export interface CommandInput {
   readonly positionals: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly flags: Readonly<Record<string, unknown>>;
-  readonly rest: readonly string[];
 }
 
 /** Typed input for declared flags and positionals. Undeclared names do not compile. */

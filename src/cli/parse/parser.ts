@@ -45,11 +45,7 @@ export function createParser(groups: readonly string[], commands: readonly Liste
     return {
       declaration: operatorFlags.length === 0 ? command : { ...command, flags: [...command.flags, ...operatorFlags] },
       globals: readValues(program, globals, options),
-      input: {
-        positionals: Object.fromEntries(positionals),
-        flags: readValues(program, flags, options),
-        rest: runsInnerCommand(command) ? program.args : [],
-      },
+      input: { positionals: Object.fromEntries(positionals), flags: readValues(program, flags, options) },
     };
   }
 
