@@ -102,11 +102,11 @@ type ValueOf<Type extends ValueType | "switch"> = Type extends "integer" | "numb
       ? string | number
       : string;
 
-type OneOf<Spec extends { readonly type: ValueType | "switch" }> = Spec extends {
-  readonly choices: readonly (infer Choice)[];
-}
+type OneOf<Spec> = Spec extends { readonly choices: readonly (infer Choice)[] }
   ? Choice
-  : ValueOf<Spec["type"]>;
+  : Spec extends { readonly type: infer Type extends ValueType | "switch" }
+    ? ValueOf<Type>
+    : string;
 
 /** Part of a flag's declaration that determines its type. */
 export type TypedFlag = Pick<FlagSpec, "flag" | "type" | "repeatable" | "optionalValue" | "choices">;
@@ -121,17 +121,11 @@ export type FlagValues<Flags extends readonly TypedFlag[]> = {
 };
 
 /** Part of a positional's declaration that determines its type. */
-export type TypedPositional = Pick<PositionalSpec, "name" | "optional" | "variadic" | "choices">;
-
-type WordOf<Spec extends TypedPositional> = Spec extends { readonly variadic: true }
-  ? readonly string[]
-  : Spec extends { readonly choices: readonly (infer Choice)[] }
-    ? Choice
-    : string;
+export type TypedPositional = Pick<PositionalSpec, "name" | "type" | "optional" | "variadic" | "choices">;
 
 /** Values of declared positionals, by name. A command does not run without its required positionals. */
 export type PositionalValues<Positionals extends readonly TypedPositional[]> = {
   readonly [Spec in Positionals[number] as Spec["name"]]:
-    | WordOf<Spec>
+    | (Spec extends { readonly variadic: true } ? readonly OneOf<Spec>[] : OneOf<Spec>)
     | (Spec extends { readonly optional: true } ? undefined : never);
 };

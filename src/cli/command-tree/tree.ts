@@ -44,6 +44,7 @@ export async function readLine(argv: readonly string[]): Promise<InterpretedLine
 
 const withTexts = (declaration: DeclaredCommand): DeclaredCommand => ({
   ...declaration,
+  positionals: declaration.positionals.map(({ type: _, choices: __, ...positional }) => positional),
   flags: declaration.flags.map(({ choices: _, ...flag }): FlagSpec => {
     const isSwitch = flag.type === "switch" || flag.type === "boolean";
     return isSwitch ? flag : { ...flag, type: "text" };

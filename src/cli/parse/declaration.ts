@@ -3,7 +3,7 @@ import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "
 
 /** Parsed input of any command: positionals and flags by declared name. */
 export interface CommandInput {
-  readonly positionals: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly positionals: Readonly<Record<string, unknown>>;
   readonly flags: Readonly<Record<string, unknown>>;
 }
 
@@ -91,7 +91,7 @@ export function findMissingInput(
   return {
     positionals: positionals.filter(({ name, optional, variadic }) => {
       const value = input.positionals[name];
-      return !optional && (value === undefined || (variadic && value.length === 0));
+      return !optional && (value === undefined || (variadic && [value].flat().length === 0));
     }),
     flags: flags.filter((flag) => flag.target?.in !== "body" && isMissing(flag)),
     body: hasBody ? [] : flags.filter((flag) => flag.target?.in === "body" && isMissing(flag)),

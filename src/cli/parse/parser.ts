@@ -6,7 +6,7 @@ import { areWordsEqual, findFlag, isBareWord, runsInnerCommand, skipFlagValues, 
 import { type DeclaredCommand, formatFlagValue, type InterpretedLine, type ListedCommand } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
-import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
+import { convertValue, extractContractNumber, InvalidValueError, parsePositional } from "./values.ts";
 
 /** Creates the parser of one group. It reads only the declaration of the command that the line names. */
 export function createParser(groups: readonly string[], commands: readonly ListedCommand[]) {
@@ -41,7 +41,10 @@ export function createParser(groups: readonly string[], commands: readonly Liste
     if (error) throw explainUnknownOption(error, [...globals, ...flags], command);
     if (!command) return undefined;
     rejectExtraArguments(command, program.args, argv);
-    const positionals = command.positionals.map(({ name }, i) => [name, program.processedArgs[i]]);
+    const positionals = command.positionals.map((spec, i) => [
+      spec.name,
+      parsePositional(spec, program.processedArgs[i]),
+    ]);
     return {
       declaration: operatorFlags.length === 0 ? command : { ...command, flags: [...command.flags, ...operatorFlags] },
       globals: readValues(program, globals, options),

@@ -1,5 +1,5 @@
 import { findNearest, formatSuggestion } from "../../base/text.ts";
-import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
+import type { FlagSpec, PositionalSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
 
 /** Error for an invalid value. The message is `must be …, got …`, after the name of its flag. */
@@ -71,8 +71,12 @@ function requireInRange(number: number, { min, max }: NumberBounds): number {
 export const extractContractNumber = (name: string, text: string, type: FlagSpec["type"]): string =>
   (type === "integer" && /^contract(?:[_-]ids?)?$/.test(name) && /^[TH]-(\d+)$/.exec(text)?.[1]) || text;
 
-export function parsePositional(name: string, text: string, type: ValueType, choices: readonly string[] | undefined) {
-  if (text.trim() === "" && type === "text" && name !== "value") {
+/** Converts the word of a positional, or all words of a variadic one. Throws UsageError. */
+export const parsePositional = (spec: PositionalSpec, words: string | readonly string[] | undefined): unknown =>
+  typeof words === "string" ? parseWord(spec, words) : words?.map((word) => parseWord(spec, word));
+
+function parseWord({ name, type = "text", choices, variadic }: PositionalSpec, text: string): unknown {
+  if (text.trim() === "" && type === "text" && !variadic && name !== "value") {
     throw new UsageError(`<${name.replaceAll("_", "-")}> must not be empty`);
   }
   try {

@@ -6,17 +6,18 @@ import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import type { Context } from "../command.ts";
 import { profileSettings, readProfiles } from "../connection/profiles/profile.ts";
 import type { CommandInput, MissingInput } from "../parse/declaration.ts";
-import { convertValue, findAddressProblem } from "../parse/values.ts";
+import { convertValue, findAddressProblem, parsePositional } from "../parse/values.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { askChoice, askSecret, askSeveral, askText, askYesNo, type PromptChoice, type PromptValidator } from "./ask.ts";
 import { withSpinner } from "./terminal.ts";
 
 /** Prompts for the missing input of `command`. Callers check first that prompts are allowed. */
 export async function askForMissing(missing: MissingInput, input: CommandInput, context: Context, command: string) {
-  const positionals: Record<string, string | readonly string[] | undefined> = { ...input.positionals };
+  const positionals: Record<string, unknown> = { ...input.positionals };
   for (const positional of missing.positionals) {
     const answer = String(await promptForInput(positional.name, positional, context, command));
-    positionals[positional.name] = positional.variadic ? answer.split(/\s+/).filter(Boolean) : answer;
+    const words = positional.variadic ? answer.split(/\s+/).filter(Boolean) : answer;
+    positionals[positional.name] = parsePositional(positional, words);
   }
   const flags: Record<string, unknown> = { ...input.flags };
   for (const spec of [...missing.flags, ...missing.body]) {

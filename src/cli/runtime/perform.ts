@@ -24,7 +24,6 @@ import {
   type InterpretedLine,
 } from "../parse/declaration.ts";
 import { type GlobalOptions, readGlobals } from "../parse/globals.ts";
-import { parsePositional } from "../parse/values.ts";
 import { exitCodeByFailure, explainError, signalCodes } from "../process/exit.ts";
 import {
   createMissingFieldsError,
@@ -141,31 +140,20 @@ async function exportSpan(span: Span, settings: OtelSettings, { host, shutdown }
 /** Runs the command, and restarts it after each prompt for missing input. */
 async function runWithPrompts(declaration: DeclaredCommand, input: CommandInput, context: Context) {
   for (let currentInput = input; ; ) {
-    const completeInput = pickTyped(declaration, currentInput);
     try {
-      if ("operation" in declaration) return await runDerivedCommand(declaration, completeInput, context);
+      if ("operation" in declaration) return await runDerivedCommand(declaration, currentInput, context);
       const command = await loadWrittenCommand(declaration.words, declaration.module);
-      return await command.run(completeInput, context, declaration.spec);
+      return await command.run(currentInput, context, declaration.spec);
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
-        const named = await suggestExistingNames(error, declaration, completeInput, context);
-        const explained = addNextCommand(named, completeInput);
+        const named = await suggestExistingNames(error, declaration, currentInput, context);
+        const explained = addNextCommand(named, currentInput);
         const hint = findStaleVariablesHint(explained, context);
         throw hint === undefined ? explained : new PartialFailureError(explained, [], { hint });
       }
       currentInput = await supplementInput(declaration, currentInput, error, context);
     }
   }
-}
-
-function pickTyped({ positionals: specs }: CommandDeclaration, input: CommandInput): CommandInput {
-  const positionals = Object.fromEntries(
-    specs.map(({ name, type = "text", choices }) => {
-      const value = input.positionals[name];
-      return [name, typeof value === "string" ? parsePositional(name, value, type, choices) : value];
-    }),
-  );
-  return { ...input, positionals: positionals as CommandInput["positionals"] };
 }
 
 /** Without a terminal, missing input exits with 2 before credentials and addresses resolve (DECISIONS.md, L6, L7). */

@@ -95,11 +95,7 @@ const deliveriesResend = defineCommand({
     let hasFailed = false;
     try {
       for (const id of ids) {
-        // Converts values as the parser does for a single number, with the same error message.
-        const singleInput = {
-          ...input,
-          positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
-        } as unknown as CommandInput;
+        const singleInput = { ...input, positionals: { id } };
         const request = await prepareRequest<ResendResult>(spec!, singleInput, context, { reads: true });
         if (request === "dry-run") continue;
         const value =
