@@ -55,15 +55,21 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   if (isHelpCommand || !names.includes(requestedWords[0]!))
     await requireKnownCommand(requestedWords).catch((error: unknown) => addSuggestion(error, requestedWords));
   const commands = await loadCommands(requestedWords[0]!);
-  const unknownWords = findUnknownWords(requestedWords, commands);
-  if (unknownWords) {
-    await requireKnownCommand(unknownWords).catch((error: unknown) => {
-      throw error instanceof UsageError
-        ? error.withHint(`See svc ${unknownWords.slice(0, -1).join(" ")} --help.`)
-        : error;
+  const path = findDeepest(requestedWords, commands);
+  const command = commands.find(({ words }) => areWordsEqual(words, path));
+  // Words after a command are arguments.
+  if (!command && path.length < requestedWords.length) {
+    await requireKnownCommand(requestedWords.slice(0, path.length + 1)).catch((error: unknown) => {
+      throw error instanceof UsageError ? error.withHint(`See svc ${path.join(" ")} --help.`) : error;
     });
   }
-  return layOutPage(buildHelpPage(requestedWords, commands), columns);
+  const below = commands
+    .filter(({ words }) => words.length > path.length && startsWithWords(words, path))
+    .map((command) => command.loadDeclaration());
+  return layOutPage(
+    command ? createCommandPage(command.loadDeclaration(), below) : createGroupPage(path, below),
+    columns,
+  );
 }
 
 async function requireKnownCommand(line: readonly string[]): Promise<void> {
@@ -122,23 +128,6 @@ const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedC
 const getHeading = (name: string) => commandGroups[name]?.heading ?? "More";
 const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
 
-function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
-  const path = findDeepest(words, commands);
-  const command = commands.find((command) => areWordsEqual(command.words, path));
-  const below = commands
-    .filter(({ words: commandWords }) => commandWords.length > path.length && startsWithWords(commandWords, path))
-    .map((command) => command.loadDeclaration());
-  if (command) return createCommandPage(command.loadDeclaration(), below);
-  return groupPage(path, below, path.length === 1 ? commandGroups[path[0]!] : undefined);
-}
-
-/** Returns the words up to the first unknown one if that word follows a group. Words after a command are arguments. */
-function findUnknownWords(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] | undefined {
-  const path = findDeepest(words, commands);
-  const isCommand = commands.some((command) => areWordsEqual(command.words, path));
-  return isCommand || path.length === words.length ? undefined : words.slice(0, path.length + 1);
-}
-
 function findDeepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {
     const start = words.slice(0, length);
@@ -165,7 +154,8 @@ function createCommandPage(command: DescribedCommand, below: readonly DescribedC
   };
 }
 
-function groupPage(words: readonly string[], below: readonly DescribedCommand[], group: CommandGroup | undefined) {
+function createGroupPage(words: readonly string[], below: readonly DescribedCommand[]): HelpPage {
+  const group = words.length === 1 ? commandGroups[words[0]!] : undefined;
   return {
     usage: ["svc", ...words, "<command> [options]"].join(" "),
     introduction: group ? [`${group.summary}.`] : [],
