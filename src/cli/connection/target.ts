@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import { getOrigin } from "../../base/urls.ts";
+import type { Client } from "../../client/client.ts";
 import { isForeignState } from "../../files/folders.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
@@ -175,9 +176,10 @@ export async function isEmulator(context: Context, file?: string): Promise<boole
   }
 }
 
-export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
+/** Opens a client of the emulator in use. Throws CommandFailedError if a real service is selected. */
+export async function openEmulatorClient(file: string | undefined, context: Context): Promise<Client> {
   const service = await findRealService(file, context);
-  if (service === undefined) return;
+  if (service === undefined) return context.client("emulator", { file });
   const message = `This command requires an emulator. The selected service is that of ${service}.`;
   throw new CommandFailedError("failed", "only_emulator", message, {
     hint: "The real service shows its webhook deliveries in its application only.",

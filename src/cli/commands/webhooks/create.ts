@@ -3,7 +3,7 @@ import { toFields } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { requireEmulator } from "../../connection/target.ts";
+import { openEmulatorClient } from "../../connection/target.ts";
 import { explainRejectedAddress } from "../../parse/values.ts";
 import { PartialFailureError } from "../../process/failure.ts";
 import { prepareRequest } from "../../runtime/derived-command.ts";
@@ -35,8 +35,7 @@ function withReason(error: unknown, url: unknown): unknown {
 /** Explains why an emulator never sends to that webhook. Returns undefined if it sends, and for a real service. */
 async function explainForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
   if (isOnThisMachine(String(url))) return undefined;
-  await requireEmulator(undefined, context);
-  const client = await context.client("emulator", {});
+  const client = await openEmulatorClient(undefined, context);
   const all = await client.call(listControlWebhooks, {}, { retries: 0, timeoutMs: 2_000 });
   return all.find((webhook) => webhook.id === id && webhook.url === url)?.forbidden ?? undefined;
 }

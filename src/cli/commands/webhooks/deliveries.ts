@@ -15,7 +15,7 @@ import { NetworkError } from "../../../client/errors.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
-import { requireEmulator } from "../../connection/target.ts";
+import { openEmulatorClient } from "../../connection/target.ts";
 import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
@@ -67,7 +67,7 @@ const webhooksDeliveries: Command = {
   extendsDerived: "emulator deliveries",
   examples: [{ title: "Print attempts as they happen", argv: ["webhooks", "deliveries", "--follow"] }],
   run: async (input, context, spec) => {
-    await requireEmulator(input.flags.file as string | undefined, context);
+    await openEmulatorClient(input.flags.file as string | undefined, context);
     await emulatorDeliveries.run(input, context, spec);
   },
 };
@@ -149,8 +149,7 @@ async function findSchedule(file: string | undefined, context: Context): Promise
 /** Lists the webhooks of the emulator, or none if no emulator is running, unless the user selected it by its file. */
 async function listWebhooks(file: string | undefined, context: Context): Promise<readonly Webhook[]> {
   try {
-    await requireEmulator(file, context);
-    const client = await context.client("emulator", { file });
+    const client = await openEmulatorClient(file, context);
     return await client.call(listControlWebhooks, {}, { retries: 0 });
   } catch (error) {
     const code = error instanceof CommandFailedError ? error.code : undefined;

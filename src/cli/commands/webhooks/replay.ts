@@ -11,7 +11,7 @@ import {
 } from "../../../derive/command-spec.ts";
 import { isSchemeHeader, toLowerCaseNames } from "../../../schemes/webhook-schemes.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { requireEmulator } from "../../connection/target.ts";
+import { openEmulatorClient } from "../../connection/target.ts";
 import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -138,8 +138,7 @@ function signDelivery(key: string | undefined, { body, headers }: SavedDelivery,
 
 /** Reads the newest deliveries of the emulator's log. They go to their original targets by default. */
 async function readLoggedDeliveries(count: number, to: string | undefined, input: ReplayInput, context: Context) {
-  await requireEmulator(input.flags.file, context);
-  const client = await context.client("emulator", { file: input.flags.file });
+  const client = await openEmulatorClient(input.flags.file, context);
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } });
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
   const receivers = new Map((await client.call(listControlWebhooks)).map(({ id, url }) => [id, url]));

@@ -12,7 +12,7 @@ import { type ApiResponse, requireValidValue } from "../../../client/response.ts
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { printPlan } from "../../connection/http.ts";
-import { requireEmulator } from "../../connection/target.ts";
+import { openEmulatorClient } from "../../connection/target.ts";
 import { escapeJson } from "../../output/control-characters.ts";
 import { parseAssignment, parseValue, readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
@@ -143,8 +143,7 @@ const webhooksTrigger = defineCommand({
       await printPlan(CheckedCall.check(fireActivity, { body: defaults }), undefined, context);
       return undefined;
     }
-    await requireEmulator(input.flags.file, context);
-    const client = await context.client("emulator", { file: input.flags.file });
+    const client = await openEmulatorClient(input.flags.file, context);
     const body = input.flags.edit ? await editPayload(defaults, client, context) : defaults;
     const triggerResult = await client.call(fireActivity, { body }).catch(suggestListener);
     const deliveries = await Promise.all(
