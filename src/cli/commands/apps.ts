@@ -5,13 +5,27 @@ import { buildRequest } from "../../client/request.ts";
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { signChatA, signCrmA, signCrmB } from "../../schemes/connected-apps.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { createSecretFlag, readAppSecret } from "../connection/profiles/profile-fields.ts";
+import { readVariable } from "../connection/resolve-settings.ts";
 import { isEmulator } from "../connection/target.ts";
-import { readText } from "../parse/body.ts";
+import { readSecret, readText } from "../parse/body.ts";
+import type { CommandInput } from "../parse/declaration.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
-import { appSecrets } from "../process/app-secrets.ts";
+import { appSecrets, type SecretSource } from "../process/app-secrets.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
 import { runDerivedCommand } from "../runtime/derived-command.ts";
+
+const createSecretFlag = <Flag extends string>({ flag, env, label }: SecretSource<Flag>) =>
+  createTextFlag(flag, "FILE|-", `File with ${label}; or set ${env}`);
+
+/** Reads the secret without its trailing line break. Returns undefined without a file or variable. */
+async function readAppSecret({ flag, env, label }: SecretSource, input: CommandInput, { host }: Context) {
+  const path = input.flags[flag];
+  if (typeof path !== "string") return readVariable(host, env)?.value;
+  if (path === "-" && input.flags.file === "-") {
+    throw new UsageError(`--${flag} - cannot be used with --file -`);
+  }
+  return readSecret(host, path, `--${flag}`, label);
+}
 
 function defineChatACommand(verb: string, file: string, positionals: readonly string[] = []): Command {
   const words = ["chat-a", verb];

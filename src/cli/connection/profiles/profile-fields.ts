@@ -1,9 +1,6 @@
 import { formatSuggestion } from "../../../base/text.ts";
-import { createTextFlag } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
-import { readSecret } from "../../parse/body.ts";
-import type { CommandInput } from "../../parse/declaration.ts";
-import { appSecretList, type SecretSource } from "../../process/app-secrets.ts";
+import { appSecretList } from "../../process/app-secrets.ts";
 import { UsageError } from "../../process/failure.ts";
 import { parseProxy } from "../proxies.ts";
 import {
@@ -51,19 +48,6 @@ export function setProfileSetting(profile: Profile, key: string, value: string |
   return cluster === undefined
     ? change(profile, key)
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
-}
-
-export const createSecretFlag = <Flag extends string>({ flag, env, label: what }: SecretSource<Flag>) =>
-  createTextFlag(flag, "FILE|-", `File with ${what}; or set ${env}`);
-
-/** Reads the secret without its trailing line break. Returns undefined without a file or variable. */
-export async function readAppSecret({ flag, env, label: what }: SecretSource, input: CommandInput, { host }: Context) {
-  const path = input.flags[flag];
-  if (typeof path !== "string") return readVariable(host, env)?.value;
-  if (path === "-" && input.flags.file === "-") {
-    throw new UsageError(`--${flag} - cannot be used with --file -`);
-  }
-  return readSecret(host, path, `--${flag}`, what);
 }
 
 /** Lists the settings in effect here, with the source of each value. A secret shows only its origin. */
