@@ -1,14 +1,12 @@
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { type Profile, type ProfileSetting, readProfiles } from "../connection/profiles/profile.ts";
+import { type Profile, type ProfileSetting, readProfiles, requireProfile } from "../connection/profiles/profile.ts";
 import {
   changeProfile,
+  changeProfiles,
   findProfileSetting,
   listEffectiveSettings,
-  removeProfile,
-  requireKnownProfile,
   setProfileSetting,
-  useProfile,
 } from "../connection/profiles/profile-fields.ts";
 import { readVariable, resolveServiceSettings } from "../connection/resolve-settings.ts";
 import { readText } from "../parse/body.ts";
@@ -100,9 +98,12 @@ const configRemove = defineCommand({
   examples: [["Remove a profile without a prompt", "config remove staging --yes"]],
   async run(input, context) {
     const name = input.positionals.profile;
-    await requireKnownProfile(context, name);
+    requireProfile(await readProfiles(context.host.env), name);
     await confirmYes(`Remove profile ${name} with its credentials`, context);
-    await removeProfile(context, name);
+    await changeProfiles(context, ({ current, profiles: { [name]: _, ...profiles } }) => ({
+      ...(current !== undefined && current !== name && { current }),
+      profiles,
+    }));
     await context.output.note(`Removed profile ${name}`);
   },
 });
@@ -193,7 +194,10 @@ const configUse = defineCommand({
   examples: [["Use staging from now on", "config use staging"]],
   async run(input, context) {
     const name = input.positionals.profile;
-    await useProfile(context, name);
+    await changeProfiles(context, (file) => {
+      requireProfile(file, name);
+      return { ...file, current: name };
+    });
     await context.output.note(`Commands use profile ${name} from now on`);
     const overriding = readVariable(context.host, "SVC_PROFILE");
     if (overriding && overriding.value !== name) {

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../../base/object.ts";
 import { formatSuggestion } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { appSecretList } from "../../process/app-secrets.ts";
@@ -21,7 +22,6 @@ import {
   type ProfileFile,
   type ProfileSetting,
   profileSettings,
-  readProfiles,
   requireProfile,
 } from "./profile.ts";
 
@@ -39,15 +39,9 @@ export function findProfileSetting(key: string): ProfileSetting {
 
 /** Returns the changed profile. `undefined` removes the setting. */
 export function setProfileSetting(profile: Profile, key: string, value: string | undefined): Profile {
-  const cluster = clusterKey.exec(key)?.[1];
-  const change = <T extends object>(object: T, name: string): T =>
-    Object.fromEntries([
-      ...Object.entries(object).filter(([existingKey]) => existingKey !== name),
-      ...(value === undefined ? [] : [[name, value]]),
-    ]) as T;
-  return cluster === undefined
-    ? change(profile, key)
-    : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
+  const [, cluster] = clusterKey.exec(key) ?? [];
+  if (cluster === undefined) return omitUndefined({ ...profile, [key]: value });
+  return { ...profile, cluster_keys: omitUndefined({ ...profile.cluster_keys, [cluster]: value }) };
 }
 
 /** Lists the settings in effect here, with the source of each value. A secret shows only its origin. */
@@ -97,7 +91,7 @@ const removeCredentials = (setting: SettingValue | undefined): SettingValue | un
 
 const firstProfile = "default";
 
-const changeFile = (context: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
+export const changeProfiles = (context: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
   changePrivateFile<ProfileFile>(context, getProfilesPath(context.host.env), checkProfiles, (content) =>
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
@@ -114,7 +108,7 @@ export async function changeProfile(
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) {
     throw new UsageError(`Profile names must be letters, digits, dots, dashes and underscores, got "${name}"`);
   }
-  await changeFile(context, (file) => {
+  await changeProfiles(context, (file) => {
     name = requestedName ?? file.current ?? firstProfile;
     if (mustExist) requireProfile(file, name);
     const before = Object.hasOwn(file.profiles, name) ? file.profiles[name]! : {};
@@ -123,18 +117,3 @@ export async function changeProfile(
   });
   return { name, isNewlyCurrent };
 }
-
-export const useProfile = (context: Context, name: string): Promise<unknown> =>
-  changeFile(context, (file) => {
-    requireProfile(file, name);
-    return { ...file, current: name };
-  });
-
-export const removeProfile = (context: Context, name: string): Promise<unknown> =>
-  changeFile(context, ({ current, ...file }) => ({
-    ...(current === undefined || current === name ? {} : { current }),
-    profiles: Object.fromEntries(Object.entries(file.profiles).filter(([profileName]) => profileName !== name)),
-  }));
-
-export const requireKnownProfile = async ({ host }: Context, name: string): Promise<Profile> =>
-  requireProfile(await readProfiles(host.env), name);
