@@ -116,25 +116,20 @@ async function completeFlagOrValue(
   ]);
 }
 
-async function listValues(spec: FlagSpec, prefix: string, command: DescribedCommand | undefined, tree: CompletionTree) {
-  const { flag, placeholder = "" } = spec;
-  const result = await listSuggestions(flag, spec, prefix, tree);
-  if (result) return result;
-  if (flag === "from" && isPath(placeholder)) return { ...files, candidates: toCandidates(await tree.listSnapshots()) };
-  if (flag === "fields") return completeFields(prefix, command);
-  return isPath(placeholder) ? files : offerOnly([]);
-}
-
-async function listSuggestions(
-  name: string,
-  { choices, suggestions }: Pick<FlagSpec, "choices" | "suggestions">,
+/** Lists the values of a flag, or of a positional in the form of one. */
+async function listValues(
+  { flag, placeholder = "", choices, suggestions }: Pick<FlagSpec, "flag" | "placeholder" | "choices" | "suggestions">,
   prefix: string,
-  { listProfiles }: CompletionTree,
-): Promise<CompletionResult | undefined> {
-  const isLower = choices === undefined && /[a-z]/.test(prefix);
+  command: DescribedCommand | undefined,
+  { listProfiles, listSnapshots }: CompletionTree,
+): Promise<CompletionResult> {
+  const isLower = /[a-z]/.test(prefix);
   const words = choices ?? suggestions?.map((word) => (isLower ? word.toLowerCase() : word));
-  const candidates = words ?? (name === "profile" ? await listProfiles() : undefined);
-  return candidates && offerOnly(toCandidates(candidates));
+  if (words) return offerOnly(toCandidates(words));
+  if (flag === "profile") return offerOnly(toCandidates(await listProfiles()));
+  if (flag === "fields") return completeFields(prefix, command);
+  if (!isPath(placeholder)) return offerOnly([]);
+  return flag === "from" ? { ...files, candidates: toCandidates(await listSnapshots()) } : files;
 }
 
 /** Completes fields of the response after typed ones: `id,st`. */
@@ -150,10 +145,8 @@ async function completePositional(command: DescribedCommand, index: number, pref
   const { positionals } = command;
   const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
   if (!spec) return offerOnly([]);
-  const result = await listSuggestions(spec.name, spec, prefix, tree);
-  if (result) return result;
   if (namesSnapshot(command, index)) return offerOnly(toCandidates(await tree.listSnapshots()));
-  return isPath(spec.name) ? files : offerOnly([]);
+  return listValues({ ...spec, flag: spec.name, placeholder: spec.name }, prefix, command, tree);
 }
 
 const namesSnapshot = ({ words }: DescribedCommand, index: number): boolean =>
