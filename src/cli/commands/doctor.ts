@@ -42,7 +42,7 @@ const doctor = defineCommand({
     const { output } = context;
     const findings = await withSpinner(context, "Running checks", async () => [
       checkVersions(context),
-      ...(await checkFiles(context)),
+      await checkFiles(context),
       await checkProfile(context),
       ...(await checkServices(context)),
       await checkSignIns(context),
@@ -73,8 +73,8 @@ function checkVersions({ host }: Context): CheckResult {
     : createPassedCheck("versions", detail);
 }
 
-async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
-  if (!hasConfigFolder(env)) return [createSkippedCheck("files", "No home folder for a configuration")];
+async function checkFiles({ host: { env } }: Context): Promise<CheckResult> {
+  if (!hasConfigFolder(env)) return createSkippedCheck("files", "No home folder for a configuration");
   const folder = getConfigFolder(env);
   const open: string[] = [];
   let existingCount = 0;
@@ -84,9 +84,9 @@ async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
     existingCount += 1;
     if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) open.push(path);
   }
-  if (existingCount === 0) return [createSkippedCheck("files", `No configuration in ${folder}`)];
-  if (open.length === 0) return [createPassedCheck("files", `${folder} is private`)];
-  return [createCheckWarning("files", `Other users can read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
+  if (existingCount === 0) return createSkippedCheck("files", `No configuration in ${folder}`);
+  if (open.length === 0) return createPassedCheck("files", `${folder} is private`);
+  return createCheckWarning("files", `Other users can read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`);
 }
 
 async function checkProfile(context: Context): Promise<CheckResult> {
