@@ -1,9 +1,9 @@
 import { toFields } from "../../../base/object.ts";
 import { NetworkError, replaceMissing, ServiceError } from "../../../client/errors.ts";
-import type { ApiResponse } from "../../../client/response.ts";
 import { type CommandSpec, createSwitch } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
+import type { CommandInput } from "../../parse/declaration.ts";
 import { PartialFailureError, UsageError } from "../../process/failure.ts";
 import { canPrompt } from "../../prompt/terminal.ts";
 import { type PreparedRequest, prepareRequest } from "../../runtime/derived-command.ts";
@@ -39,6 +39,14 @@ function explainSafeRepeat(error: unknown): never {
   throw new PartialFailureError(error, [], { hint });
 }
 
+/** Sends the request, unless --idempotent finds its contract. Returns undefined if nothing was sent. */
+async function createOnce(spec: CommandSpec, input: CommandInput, context: Context) {
+  const request = await prepareRequest(spec, input, context);
+  if (request === "dry-run") return undefined;
+  if (input.flags.idempotent && (await showExisting(request, spec, context))) return undefined;
+  return request.send().catch(explainSafeRepeat);
+}
+
 const contractsCreate = defineCommand({
   words: ["contracts", "create"],
   description:
@@ -59,25 +67,17 @@ const contractsCreate = defineCommand({
       "contracts create --data nda.json --set external_metadata.id=deal-42 --idempotent",
     ],
   ],
-  async run(givenInput, context, spec) {
-    const { flags } = givenInput;
-    const isInteractive = flags.data === undefined && flags.set === undefined;
+  async run(input, context, spec) {
+    const isInteractive = input.flags.data === undefined && input.flags.set === undefined;
     const asks = isInteractive && canPrompt(context.host, context.globals);
     const questions = asks ? await import("./ask-contract.ts") : undefined;
-    let input = questions ? await questions.promptForContract(givenInput, context) : givenInput;
-    let response: ApiResponse | undefined;
-    while (response === undefined) {
-      const request = await prepareRequest(spec!, input, context);
-      if (request === "dry-run") return undefined;
-      if (flags.idempotent && (await showExisting(request, spec!, context))) return undefined;
-      response = await request.send().catch(async (error: unknown) => {
-        const changedInput = await questions?.askForSignatory(error, input, context);
-        if (changedInput === undefined) return explainSafeRepeat(error);
-        input = changedInput;
-        return undefined;
-      });
-    }
-    const { id } = toFields(response.value);
+    const wholeInput = questions ? await questions.promptForContract(input, context) : input;
+    const response = await createOnce(spec!, wholeInput, context).catch(async (error: unknown) => {
+      const supplementedInput = await questions?.askForSignatory(error, wholeInput, context);
+      if (supplementedInput === undefined) throw error;
+      return createOnce(spec!, supplementedInput, context);
+    });
+    const { id } = toFields(response?.value);
     if (typeof id === "string")
       await context.output.note(`Created ${id}. Next: ${formatNextCommand(["contracts", "send", id], context)}`);
   },
@@ -93,11 +93,8 @@ const contractsImportExecuted = defineCommand({
       "contracts import-executed --data archived.json --set external_metadata.id=deal-42 --idempotent",
     ],
   ],
-  async run({ flags, ...input }, context, spec) {
-    const request = await prepareRequest(spec!, { ...input, flags }, context);
-    if (request === "dry-run") return undefined;
-    if (flags.idempotent && (await showExisting(request, spec!, context))) return undefined;
-    await request.send().catch(explainSafeRepeat);
+  async run(input, context, spec) {
+    await createOnce(spec!, input, context);
   },
 });
 
