@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { groupBy } from "../../base/object.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { describeResponseCode, toStatusLabel } from "../deliveries/explain.ts";
@@ -48,20 +49,15 @@ function Drawer({ about }: { readonly about: string }) {
 }
 
 function Tree({ trace }: { readonly trace: Trace }) {
-  const depth = computeDepths(trace.nodes);
   if (trace.nodes.length === 0) return <Empty title="No trace found" />;
   return (
     <>
       <ol class="tree">
-        {insertPlanned(trace.nodes, trace.planned).map((entry) =>
-          "node" in entry ? (
-            <PastNode key={entry.node.id} node={entry.node} depth={depth.get(entry.node.id) ?? 0} />
+        {listTree(trace.nodes, trace.planned).map(({ node, planned, depth }) =>
+          node ? (
+            <PastNode key={node.id} node={node} depth={depth} />
           ) : (
-            <PlannedNode
-              key={`${entry.planned.parent} ${entry.planned.due} ${entry.planned.what}`}
-              entry={entry.planned}
-              depth={(depth.get(entry.planned.parent) ?? 0) + 1}
-            />
+            <PlannedNode key={`${planned.parent} ${planned.due} ${planned.what}`} entry={planned} depth={depth} />
           ),
         )}
       </ol>
@@ -107,42 +103,23 @@ function Outcome({ node: { id, outcome } }: { readonly node: Node }) {
 
 const getNodeTone = (node: Node): string => (isFailedNode(node) ? "bad" : node.kind === "attempt" ? "good" : "none");
 
-interface PlacedNode {
-  readonly id: string;
-  readonly parent: string | null;
-}
+type TreeEntry<Node, Planned> = { readonly depth: number } & (
+  | { readonly node: Node; readonly planned?: undefined }
+  | { readonly node?: undefined; readonly planned: Planned }
+);
 
-/** Computes the depth of each node below a root. Parents come before children. */
-export function computeDepths(nodes: readonly PlacedNode[]): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
-  for (const { id, parent } of nodes) found.set(id, parent === null ? 0 : (found.get(parent) ?? -1) + 1);
-  return found;
-}
-
-type Entry<Node, Planned> = { readonly node: Node } | { readonly planned: Planned };
-
-/** Inserts planned events after the last effect of the same cause. */
-export function insertPlanned<Node extends PlacedNode, Planned extends { readonly parent: string }>(
-  nodes: readonly Node[],
-  planned: readonly Planned[],
-): readonly Entry<Node, Planned>[] {
-  const depth = computeDepths(nodes);
-  const entries: Entry<Node, Planned>[] = [];
-  /** Nodes whose children are incomplete, innermost last. */
-  const open: string[] = [];
-  const close = (to: number) => {
-    for (const id of open.splice(to).reverse()) {
-      for (const entry of planned) if (entry.parent === id) entries.push({ planned: entry });
-    }
-  };
-  for (const node of nodes) {
-    close(depth.get(node.id)!);
-    entries.push({ node });
-    open.push(node.id);
-  }
-  close(0);
-  for (const entry of planned) if (!depth.has(entry.parent)) entries.push({ planned: entry });
-  return entries;
+/** Lists all events with their depth in the tree, the planned ones after the last effect of the same cause. */
+export function listTree<
+  Node extends { readonly id: string; readonly parent: string | null },
+  Planned extends { readonly parent: string | null },
+>(nodes: readonly Node[], planned: readonly Planned[]) {
+  const nodesByParent = groupBy(nodes, ({ parent }) => parent);
+  const plannedByParent = groupBy(planned, ({ parent }) => parent);
+  const listBelow = (parent: string | null, depth: number): TreeEntry<Node, Planned>[] => [
+    ...(nodesByParent.get(parent) ?? []).flatMap((node) => [{ node, depth }, ...listBelow(node.id, depth + 1)]),
+    ...(plannedByParent.get(parent) ?? []).map((planned) => ({ planned, depth })),
+  ];
+  return listBelow(null, 0);
 }
 
 type Described = Pick<Node, "what" | "status" | "error">;
