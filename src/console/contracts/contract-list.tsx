@@ -11,18 +11,17 @@ const maxShown = 500;
 
 /** Every contract, newest first. */
 export function ContractList() {
-  const { value, problem } = useLoaded("contracts", ["contracts"], () =>
+  const { value: page, problem } = useLoaded("contracts", ["contracts"], () =>
     callOperation("emulator-contracts.list", { query: { limit: maxShown } }),
   );
   const nameWorkspace = useWorkspaceNames();
-  const page = value.value;
   const rows = page?.items.filter(({ workspace_id }) => isInWorkspace(workspace_id)) ?? [];
   return (
     <>
       <Head title="Contracts" about="Newest first. Times are virtual.">
         <WorkspaceFilter />
       </Head>
-      {problem.value && <ProblemMessage problem={problem.value} />}
+      {problem && <ProblemMessage problem={problem} />}
       {page?.total === 0 && (
         <Empty title="No contracts yet">
           <p>Create one from a template:</p>

@@ -17,13 +17,12 @@ type Contract = OperationResult<"emulator-contracts.show">;
 
 /** Shows one contract: its status in the lifecycle, the possible actions, and its activities. */
 export function ContractPage({ id }: { readonly id: string }) {
-  const { value, problem } = useLoaded(id, ["contracts"], () =>
+  const { value: contract, problem } = useLoaded(id, ["contracts"], () =>
     callOperation("emulator-contracts.show", { params: { id } }),
   );
   const nameWorkspace = useWorkspaceNames();
-  const contract = value.value;
-  if (problem.value?.status === 404 && contract) return <DeletedContract id={contract.composite_id} />;
-  if (problem.value) return <Missing title={`Contract ${id}`} problem={problem.value} all="contracts" />;
+  if (problem?.status === 404 && contract) return <DeletedContract id={contract.composite_id} />;
+  if (problem) return <Missing title={`Contract ${id}`} problem={problem} all="contracts" />;
   if (!contract) return <p class="muted">Loading…</p>;
   const { contract_status: status, composite_id: composite } = contract;
   return (
@@ -118,11 +117,10 @@ const maxShownDeliveries = 12;
 
 /** Lists the deliveries of a contract, newest first. */
 function ContractDeliveries({ id }: { readonly id: string }) {
-  const { value, problem } = useLoaded(id, ["deliveries"], () =>
+  const { value: page, problem } = useLoaded(id, ["deliveries"], () =>
     callOperation("deliveries.list", { query: { contract: id, limit: maxShownDeliveries } }),
   );
-  if (problem.value) return <ProblemMessage problem={problem.value} />;
-  const page = value.value;
+  if (problem) return <ProblemMessage problem={problem} />;
   if (!page) return <>Loading…</>;
   if (page.total === 0) return <>none</>;
   return (

@@ -24,12 +24,11 @@ type FullDelivery = OperationResult<"deliveries.show">;
 
 /** Shows one webhook delivery: the reason for its status, each attempt with its response, and the bytes. */
 export function DeliveryPage({ id }: { readonly id: string }) {
-  const { value, problem } = useLoaded(id, ["deliveries"], async () => {
+  const { value: delivery, problem } = useLoaded(id, ["deliveries"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id)) throw new CallError(404, "Invalid delivery ID.", "Delivery IDs are numbers.");
     return callOperation("deliveries.show", { params: { id: Number(id) } });
   });
-  if (problem.value) return <Missing title={`Delivery ${id}`} problem={problem.value} all="deliveries" />;
-  const delivery = value.value;
+  if (problem) return <Missing title={`Delivery ${id}`} problem={problem} all="deliveries" />;
   if (!delivery) return <p class="muted">Loading…</p>;
   const webhook = findWebhook(delivery.webhook_id);
   const { tone, words } = toStatusLabel(delivery);
@@ -178,7 +177,7 @@ function SignatureCheck({ delivery }: { readonly delivery: FullDelivery }) {
   const signature = getSignature(headers);
   const computed = useSignal<string | undefined>(undefined);
   const bytes = new TextEncoder().encode(body);
-  const workspace = useWorkspaces().value?.find(({ id }) => id === workspaceId);
+  const workspace = useWorkspaces()?.find(({ id }) => id === workspaceId);
   const key = workspace?.hmac_key;
   const problem =
     getSigningProblem() ?? (canReadSecrets.value ? undefined : "a token with the role read shows no keys.");

@@ -10,13 +10,12 @@ type Device = OperationResult<"device-grants.list">[number];
 
 /** Lists devices that wait for approval, with buttons to decide. */
 export function Devices({ code }: { readonly code: string | undefined }) {
-  const { value, problem } = useLoaded("", ["devices"], () => callOperation("device-grants.list"));
-  const devices = value.value;
+  const { value: devices, problem } = useLoaded("", ["devices"], () => callOperation("device-grants.list"));
   const isMissing = code !== undefined && devices?.every(({ user_code }) => user_code !== code);
   return (
     <>
       <Head title="Devices" about="Programs that wait for approval of a code. Times are virtual." />
-      {problem.value && <ProblemMessage problem={problem.value} />}
+      {problem && <ProblemMessage problem={problem} />}
       {isMissing && <NotListedMessage subject={`device with the code ${code}`} all="devices" />}
       {devices?.length === 0 && !isMissing && (
         <Empty title="No devices are waiting">

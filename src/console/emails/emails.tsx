@@ -15,10 +15,9 @@ const maxShown = 200;
 /** Lists e-mails that the service would have sent; `about` is a contract or an address. */
 export function Emails({ about }: { readonly about: string | undefined }) {
   const filter = about === undefined ? {} : about.includes("@") ? { recipient: about } : { contract: about };
-  const { value, problem } = useLoaded(about ?? "", ["emails"], () =>
+  const { value: page, problem } = useLoaded(about ?? "", ["emails"], () =>
     callOperation("emails.list", { query: { ...filter, limit: maxShown } }),
   );
-  const page = value.value;
   const items = page?.items.filter(({ workspace_id }) => isInWorkspace(workspace_id)) ?? [];
   return (
     <>
@@ -28,7 +27,7 @@ export function Emails({ about }: { readonly about: string | undefined }) {
       >
         <WorkspaceFilter />
       </Head>
-      {problem.value && <ProblemMessage problem={problem.value} />}
+      {problem && <ProblemMessage problem={problem} />}
       {page?.total === 0 && (
         <Empty title="No e-mails yet">E-mails are created by sent contracts, invitations and trials.</Empty>
       )}

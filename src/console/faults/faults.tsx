@@ -11,13 +11,14 @@ type Fault = OperationResult<"faults.list">[number];
 
 /** Lists scripted faults with their match counts, and has a form to add one. */
 export function Faults({ id }: { readonly id: string | undefined }) {
-  const { value, problem } = useLoaded("", ["faults", "requests", "deliveries"], () => callOperation("faults.list"));
-  const faults = value.value;
+  const { value: faults, problem } = useLoaded("", ["faults", "requests", "deliveries"], () =>
+    callOperation("faults.list"),
+  );
   const isMissing = id !== undefined && faults?.every((fault) => String(fault.id) !== id);
   return (
     <>
       <Head title="Faults" about="Scripted faults of incoming requests and outgoing webhooks." />
-      {problem.value && <ProblemMessage problem={problem.value} />}
+      {problem && <ProblemMessage problem={problem} />}
       {isMissing && <NotListedMessage subject={`fault ${id}`} all="faults" />}
       {faults?.length === 0 && !isMissing && (
         <Empty title="No faults">Add a fault to test how your program handles failures.</Empty>

@@ -51,8 +51,7 @@ const ignoreFailure = <Value,>(finding: Promise<Value>): Promise<Value | undefin
 
 /** Lists possible meanings of a reference without a kind: a bare number, a token, a name. */
 export function SearchResults({ text }: { readonly text: string }) {
-  const { value, problem } = useLoaded(text, ["clusters"], () => find(text));
-  const found = value.value;
+  const { value: found, problem } = useLoaded(text, ["clusters"], () => find(text));
   return (
     <>
       <Head
@@ -63,8 +62,8 @@ export function SearchResults({ text }: { readonly text: string }) {
         }
         about="Search results"
       />
-      {problem.value && <ProblemMessage problem={problem.value} />}
-      {found === undefined && !problem.value && <p class="muted">Loading…</p>}
+      {problem && <ProblemMessage problem={problem} />}
+      {found === undefined && !problem && <p class="muted">Loading…</p>}
       {found?.length === 0 && (
         <Empty title={`No results for “${revealInvisible(text)}”`}>
           <p>

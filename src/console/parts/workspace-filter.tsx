@@ -13,13 +13,13 @@ export const useWorkspaces = () =>
 
 /** Returns a function that names a workspace, by its ID as long as its name is unknown. */
 export function useWorkspaceNames(): (id: number | null | undefined) => string {
-  const all = useWorkspaces().value;
+  const all = useWorkspaces();
   return (id) => all?.find((one) => one.id === id)?.name ?? String(id ?? "–");
 }
 
 /** Limits a list to one workspace. Hidden if there is only one and no limit. */
 export function WorkspaceFilter() {
-  const all = useWorkspaces().value;
+  const all = useWorkspaces();
   const selectedId = route.value.query.get("workspace") ?? "";
   if (all === undefined || (all.length < 2 && selectedId === "")) return null;
   return (

@@ -16,9 +16,9 @@ export function RequestPage({ id }: { readonly id: string }) {
     if (!/^[1-9]\d{0,14}$/.test(id)) throw new CallError(404, "Invalid request ID.", "Request IDs are numbers.");
     return { found: await findRequest(Number(id)) };
   });
-  if (problem.value) return <Missing title={`Request ${id}`} problem={problem.value} all="requests" />;
-  if (!value.value) return <p class="muted">Loading…</p>;
-  const request = value.value.found;
+  if (problem) return <Missing title={`Request ${id}`} problem={problem} all="requests" />;
+  if (!value) return <p class="muted">Loading…</p>;
+  const request = value.found;
   if (!request) {
     return (
       <>
@@ -34,7 +34,7 @@ export function RequestPage({ id }: { readonly id: string }) {
     );
   }
   const { method, target, status, operation, nearest, failure, caller, findings, listener, headers } = request;
-  const base = clusters.value?.find((cluster) => cluster.id === listener)?.url ?? location.origin;
+  const base = clusters?.find((cluster) => cluster.id === listener)?.url ?? location.origin;
   return (
     <>
       <Head title={`Request ${request.id}`} about={<code>{`${method} ${revealInvisible(target)}`}</code>}>

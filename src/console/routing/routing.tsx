@@ -34,11 +34,10 @@ export function Routing({ identifier }: { readonly identifier: string | undefine
 }
 
 function Owners({ identifier }: { readonly identifier: string }) {
-  const { value, problem } = useLoaded(identifier, ["requests", "contracts"], () =>
+  const { value: owners, problem } = useLoaded(identifier, ["requests", "contracts"], () =>
     callOperation("owners.list", { query: { identifier } }),
   );
-  const owners = value.value;
-  if (problem.value) return <ProblemMessage problem={problem.value} />;
+  if (problem) return <ProblemMessage problem={problem} />;
   if (!owners) return <p class="muted">Loading…</p>;
   const clusters = [...new Set(owners.map(({ cluster_id }) => cluster_id))];
   return (
@@ -68,12 +67,12 @@ function Owners({ identifier }: { readonly identifier: string }) {
 }
 
 function Clusters() {
-  const { value } = useLoaded("clusters", ["clusters"], () => callOperation("emulator.clusters"));
+  const { value: clusters } = useLoaded("clusters", ["clusters"], () => callOperation("emulator.clusters"));
   return (
     <>
       <h2>Clusters</h2>
       <ul class="cards">
-        {value.value?.map(({ id, label, url, external }) => (
+        {clusters?.map(({ id, label, url, external }) => (
           <li key={id}>
             <div class="who">
               <strong>

@@ -22,9 +22,8 @@ const askToReplace = (name: string): Question => ({
 });
 
 export function Snapshots({ name }: { readonly name: string | undefined }) {
-  const { value, problem } = useLoaded("", ["snapshots"], () => callOperation("snapshots.list"));
+  const { value: snapshots, problem } = useLoaded("", ["snapshots"], () => callOperation("snapshots.list"));
   const typed = useSignal("");
-  const snapshots = value.value;
   const isMissing = name !== undefined && snapshots?.every((snapshot) => snapshot.name !== name);
   const doesExist = snapshots?.some((snapshot) => snapshot.name === typed.value) === true;
   const nameProblem =
@@ -60,7 +59,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
           )}
         </form>
       </Head>
-      {problem.value && <ProblemMessage problem={problem.value} />}
+      {problem && <ProblemMessage problem={problem} />}
       {isMissing && <NotListedMessage subject={`snapshot ${name}`} all="snapshots" />}
       {snapshots?.length === 0 && !isMissing && (
         <Empty title="No snapshots">Save the state before you try something, then restore it at any time.</Empty>
@@ -130,11 +129,10 @@ const maxDifferences = 200;
 
 /** Shows the differences between a snapshot and the current state: descriptions first, fields below. */
 function Diff({ name }: { readonly name: string }) {
-  const { value, problem } = useLoaded(name, ["snapshots", "contracts", "deliveries", "clock"], () =>
+  const { value: diff, problem } = useLoaded(name, ["snapshots", "contracts", "deliveries", "clock"], () =>
     callOperation("snapshots.diff", { params: { name }, query: { limit: maxDifferences } }),
   );
-  const diff = value.value;
-  if (problem.value) return <ProblemMessage problem={problem.value} />;
+  if (problem) return <ProblemMessage problem={problem} />;
   if (!diff) return <p class="muted">Comparing…</p>;
   return (
     <div class="diff">

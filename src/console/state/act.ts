@@ -69,9 +69,9 @@ export async function performAction<Id extends OperationId>(
  * and the last one stays until the next; `key` changes with the object.
  */
 export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>) {
-  const source = useMemo(() => createSource(about, load), [key]);
-  useEffect(() => source.begin(), [source]);
-  return source;
+  const { value, problem, begin } = useMemo(() => createSource(about, load), [key]);
+  useEffect(begin, [begin]);
+  return { value: value.value, problem: problem.value };
 }
 
 function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>) {

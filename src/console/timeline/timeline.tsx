@@ -33,7 +33,7 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
   });
   // The reason for an empty track needs the past activities.
   const needsActivities = hooks.value.some(({ id }) => healthByWebhook.value.get(id)?.isUntouched);
-  const happened = useLoaded(String(needsActivities), ["contracts"], async () =>
+  const { value: happened } = useLoaded(String(needsActivities), ["contracts"], async () =>
     needsActivities ? callOperation("activities.list") : undefined,
   );
   if (webhooks.value === undefined) return <p class="muted">Loading…</p>;
@@ -65,7 +65,7 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
       ) : (
         <>
           <Attention webhooks={hooks.value} only={only} />
-          <Tracks drawn={drawn.value} happened={happened.value.value} />
+          <Tracks drawn={drawn.value} happened={happened} />
           <TruncationNote
             shown={newestDeliveries.value.length}
             of={totalDeliveries.value}

@@ -21,7 +21,7 @@ export function TraceDrawer() {
 
 function Drawer({ about }: { readonly about: string }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const { value, problem } = useLoaded(about, ["requests", "deliveries", "contracts"], () =>
+  const { value: trace, problem } = useLoaded(about, ["requests", "deliveries", "contracts"], () =>
     callOperation("traces.show", { params: { ref: about } }),
   );
   useEffect(() => {
@@ -29,7 +29,6 @@ function Drawer({ about }: { readonly about: string }) {
     if (element && !element.open) element.showModal();
   }, []);
   const close = () => navigate(replaceTrace(undefined));
-  const trace = value.value;
   return (
     <dialog class="drawer" ref={dialog} aria-labelledby="trace" onClose={close}>
       <header class="head">
@@ -41,8 +40,8 @@ function Drawer({ about }: { readonly about: string }) {
           <Icon name="close" />
         </button>
       </header>
-      {problem.value && <ProblemMessage problem={problem.value} />}
-      {trace && !problem.value && <Tree trace={trace} />}
+      {problem && <ProblemMessage problem={problem} />}
+      {trace && !problem && <Tree trace={trace} />}
       <Command text={formatCommand("traces.show", { params: { ref: about } })} />
     </dialog>
   );

@@ -10,16 +10,15 @@ type Workspace = OperationResult<"emulator.workspaces">[number];
 
 /** Lists all workspaces, with their API keys and webhook keys. */
 export function Workspaces({ id }: { readonly id: string | undefined }) {
-  const { value, problem } = useLoaded("", ["requests"], () => callOperation("emulator.workspaces"));
+  const { value: all, problem } = useLoaded("", ["requests"], () => callOperation("emulator.workspaces"));
   const { value: clusters } = useLoaded("clusters", ["clusters"], () => callOperation("emulator.clusters"));
-  const all = value.value;
   return (
     <>
       <Head
         title="Workspaces"
         about="Workspaces are isolated from each other. Each has an API key and a signing key."
       />
-      {problem.value && <ProblemMessage problem={problem.value} />}
+      {problem && <ProblemMessage problem={problem} />}
       {id !== undefined && all?.every((one) => String(one.id) !== id) && (
         <NotListedMessage subject={`workspace ${id}`} all="workspaces" />
       )}
@@ -28,7 +27,7 @@ export function Workspaces({ id }: { readonly id: string | undefined }) {
           <li key={workspace.id} class={String(workspace.id) === id ? "chosen" : ""}>
             <WorkspaceCard
               workspace={workspace}
-              url={clusters.value?.find((cluster) => cluster.id === workspace.cluster_id)?.url}
+              url={clusters?.find((cluster) => cluster.id === workspace.cluster_id)?.url}
             />
           </li>
         ))}
