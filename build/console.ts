@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
-import { usedOperations } from "../src/console/api/operations.ts";
 import type { ConsoleSignature } from "../src/console/deliveries/signature.ts";
 import { deriveConsoleOperations } from "../src/derive/specs.ts";
 import { getDefaultScheme, getSignatureHeader } from "../src/schemes/webhook-schemes.ts";
@@ -42,7 +41,7 @@ export async function bundleConsole(outdir: string): Promise<Metafile> {
     jsx: "automatic",
     jsxImportSource: "preact",
     define: {
-      SVC_CONSOLE_OPERATIONS: JSON.stringify(deriveConsoleOperations(usedOperations)),
+      SVC_CONSOLE_OPERATIONS: JSON.stringify(deriveConsoleOperations()),
       SVC_CONSOLE_SIGNATURE: JSON.stringify(getConsoleSignature()),
     },
     loader: { ".svg": "copy" },

@@ -37,19 +37,15 @@ export interface ConsoleOperation {
   readonly confirmed?: true;
 }
 
-/**
- * Returns the operations with these IDs as plain data, because the page contains no schemas. Throws if an operation
- * does not exist.
- */
-export function deriveConsoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
-  const specs = new Map(deriveAll().map((spec) => [spec.operation, spec]));
+/** Returns the operations of the control plane as plain data, because the page contains no schemas. */
+export function deriveConsoleOperations(): Record<string, ConsoleOperation> {
+  const specs = deriveAll().filter(({ service }) => service === "emulator");
   return Object.fromEntries(
-    ids.map((id) => {
-      const needs = getRequiredRole(getOperationById(id));
-      const spec = specs.get(id)!;
+    specs.map((spec) => {
+      const needs = getRequiredRole(getOperationById(spec.operation));
       const flags = spec.flags.flatMap(({ flag, target }) => (target ? [[`${target.in}.${target.name}`, flag]] : []));
       return [
-        id,
+        spec.operation,
         {
           method: [spec.method].flat()[0]!,
           path: spec.path,

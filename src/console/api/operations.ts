@@ -1,9 +1,11 @@
 import type { ArgumentsOf, ResultOf } from "../../api/operation.ts";
-import type { OperationById } from "../../api/registry.ts";
+import type { IdsOf, OperationById } from "../../api/registry.ts";
 import { toFields } from "../../base/object.ts";
 import { quoteShellWord } from "../../base/text.ts";
 import type { ConsoleOperation } from "../../derive/specs.ts";
 
+/** The operations of the control plane. */
+export type OperationId = IdsOf<"emulator">;
 export type OperationInput<Id extends OperationId> = ArgumentsOf<OperationById<Id>>;
 export type OperationResult<Id extends OperationId> = ResultOf<OperationById<Id>>;
 
@@ -18,58 +20,6 @@ export interface UntypedInput {
 declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, ConsoleOperation>>;
 
 export const getOutline = (id: OperationId): ConsoleOperation => SVC_CONSOLE_OPERATIONS[id];
-
-/** The operations that the console calls. The build includes their outlines. */
-export const usedOperations = [
-  "clock.show",
-  "clock.set",
-  "clock.advance",
-  "activities.list",
-  "activities.fire",
-  "emulator-webhooks.list",
-  "emulator-webhooks.enable",
-  "emulator-webhooks.disable",
-  "emulator-webhooks.resend",
-  "deliveries.list",
-  "deliveries.show",
-  "deliveries.resend",
-  "events.watch",
-  "traces.show",
-  "requests.list",
-  "requests.clear",
-  "emulator-contracts.list",
-  "emulator-contracts.show",
-  "emulator-contracts.send",
-  "emulator-contracts.mark",
-  "emulator-contracts.unmark",
-  "emulator-contracts.request-review",
-  "emulator-contracts.request-approval",
-  "emulator-contracts.sign",
-  "emulator-contracts.decline",
-  "emulator-contracts.complete-review",
-  "emulator-contracts.approve",
-  "emulator-contracts.void",
-  "emulator-contracts.hold",
-  "emulator-contracts.resume",
-  "emulator-contracts.delete",
-  "emails.list",
-  "owners.list",
-  "emulator.ready",
-  "emulator.clusters",
-  "emulator.workspaces",
-  "device-grants.list",
-  "device-grants.approve",
-  "faults.list",
-  "faults.add",
-  "faults.remove",
-  "snapshots.list",
-  "snapshots.save",
-  "snapshots.diff",
-  "snapshots.restore",
-  "snapshots.remove",
-] as const;
-
-export type OperationId = (typeof usedOperations)[number];
 
 /**
  * Formats the command that is equivalent to a request, in POSIX shell syntax: `svc emulator clock advance --by PT5M`.
