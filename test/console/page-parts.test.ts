@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { canMove, findPossibleMoves, lifecycleEdges } from "../../src/console/contracts/lifecycle-picture.tsx";
 import { describeMoveResults } from "../../src/console/contracts/moves.ts";
 import { formatCount, formatElapsed } from "../../src/console/format.ts";
-import { EventStreamParser } from "../../src/console/live/follow.ts";
+import { readEvents } from "../../src/console/live/follow.ts";
 import { formatRepeatCommands } from "../../src/console/requests/request-page.tsx";
 import { mergeRequests, newestRequests, type Request, totalRequests } from "../../src/console/state/requests.ts";
 import { buildHref, buildPartHref, formatReferenceHref, parseRoute } from "../../src/console/state/route.ts";
@@ -101,13 +101,18 @@ describe("lifecycle diagram", () => {
 });
 
 describe("console data module", () => {
-  it("parses events split across stream chunks", () => {
-    const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: alive\n\nevent: x\ndata: {"b":\ndata: 2}\n\ndata: {"c"';
-    for (let size = 1; size < text.length; size += 1) {
-      const lines = new EventStreamParser();
+  it("parses events split across stream chunks", async () => {
+    const bytes = Buffer.from('id: 1\ndata: {"a":"ä"}\n\n:\n\nevent: x\ndata: {"b":2}\n\ndata: {"c"');
+    for (let size = 1; size < bytes.length; size += 1) {
+      const stream = new ReadableStream<BufferSource>({
+        start(controller) {
+          for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.subarray(at, at + size));
+          controller.close();
+        },
+      });
       const found: unknown[] = [];
-      for (let at = 0; at < text.length; at += size) found.push(...lines.push(text.slice(at, at + size)));
-      assert.deepEqual(found, [{ a: 1 }, { b: 2 }], `pieces of ${size}`);
+      for await (const events of readEvents(stream)) found.push(...events);
+      assert.deepEqual(found, [{ a: "ä" }, { b: 2 }], `pieces of ${size}`);
     }
   });
 

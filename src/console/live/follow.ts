@@ -170,13 +170,13 @@ function withAttempt({ attempt, ...record }: DeliveryEvent, earlier: readonly De
   return [{ ...record, attempts: isNew ? [...attempts, attempt] : attempts }];
 }
 
-export type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;
+type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;
 
 /**
  * Yields the events of the emulator after a given one, in batches as they arrive. Ends with the connection or the
  * signal.
  */
-export async function* streamEvents(
+async function* streamEvents(
   after: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<readonly EmulatorEvent[]> {
@@ -191,33 +191,19 @@ export async function* streamEvents(
   // The empty batch reports that the stream is open. If no event was missed, the next chunk may be a heartbeat many
   // seconds later.
   yield [];
-  const lines = new EventStreamParser();
-  const text = new TextDecoder();
-  const reader = response.body.getReader();
+  yield* readEvents(response.body) as AsyncGenerator<EmulatorEvent[]>;
+}
+
+/** Reads a stream of server-sent events of the emulator, which ends each with an empty line. */
+export async function* readEvents(body: ReadableStream<BufferSource>): AsyncGenerator<unknown[]> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    yield lines.push(text.decode(value, { stream: true })) as EmulatorEvent[];
-  }
-}
-
-/** Extracts the data from chunks of a stream of server-sent events. */
-export class EventStreamParser {
-  #rest = "";
-  #data: string[] = [];
-
-  /** Returns the events that this chunk completes. */
-  push(piece: string): unknown[] {
-    const lines = (this.#rest + piece).split("\n");
-    this.#rest = lines.pop() ?? "";
-    const events: unknown[] = [];
-    for (const raw of lines) {
-      const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
-      if (line.startsWith("data:")) this.#data.push(line.slice(line.startsWith("data: ") ? 6 : 5));
-      if (line !== "" || this.#data.length === 0) continue;
-      events.push(JSON.parse(this.#data.join("\n")));
-      this.#data = [];
-    }
-    return events;
+    const frames = (rest + value).split("\n\n");
+    rest = frames.pop()!;
+    // A heartbeat has no data.
+    yield frames.flatMap((frame) => /^data: (.*)/m.exec(frame)?.[1] ?? []).map((data) => JSON.parse(data));
   }
 }
