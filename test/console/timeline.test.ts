@@ -56,8 +56,8 @@ describe("timeline", () => {
       tracks.map(({ id, marks }) => [id, marks.map(({ name }) => name)]),
       [
         [2, []],
-        [3, ["not sent, its address is not allowed"]],
-        [1, ["skipped, the webhook was deleted"]],
+        [3, ["not sent: address not allowed"]],
+        [1, ["skipped: webhook deleted"]],
       ],
     );
   });
@@ -72,13 +72,7 @@ describe("timeline", () => {
         [createWebhook({ status: "DISABLED_BY_ERROR", failure_count: 6 })],
         1,
       ),
-      [
-        [
-          "attempt 1 of 7, immediately, 503",
-          "skipped, the webhook was disabled",
-          "attempt 2 of 7, will be skipped at +5 min",
-        ],
-      ],
+      [["attempt 1 of 7, immediately, 503", "skipped: webhook disabled", "attempt 2 of 7, will be skipped at +5 min"]],
     ));
 
   it("counts seven attempts, including the planned attempt of a re-enabled webhook", () =>

@@ -84,14 +84,16 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
     case "failed":
       return `${describeFailure(last)} Failed ${formatTimes(scheduledCount)}, with no more retries.`;
     default:
-      return [skipReasons.get(outcome), describeLastAttempt(delivery)].filter((one) => one !== "").join(" ");
+      return [`${capitalize(endReasons.get(outcome)!)}.`, describeLastAttempt(delivery)].join(" ").trim();
   }
 }
 
-const skipReasons = new Map([
-  ["skipped_disabled", "Skipped, because the webhook was disabled when the attempt was due."],
-  ["skipped_deleted", "Skipped, because the webhook was deleted before the attempt was due."],
-  ["skipped_not_allowed", "Skipped, because the address of the webhook was not allowed when the attempt was due."],
+/** Why a delivery finally did not arrive, by its outcome. */
+export const endReasons = new Map<string | null, string>([
+  ["failed", "the last attempt failed, with no more retries"],
+  ["skipped_disabled", "skipped, because the webhook was disabled when the attempt was due"],
+  ["skipped_deleted", "skipped, because the webhook was deleted before the attempt was due"],
+  ["skipped_not_allowed", "skipped, because the address of the webhook was not allowed when the attempt was due"],
 ]);
 
 /** Describes the attempts before the skip, and later resends. */

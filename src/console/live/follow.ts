@@ -176,10 +176,7 @@ type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer E
  * Yields the events of the emulator after a given one, in batches as they arrive. Ends with the connection or the
  * signal.
  */
-async function* streamEvents(
-  after: string | undefined,
-  signal: AbortSignal,
-): AsyncGenerator<readonly EmulatorEvent[]> {
+async function* streamEvents(after: string | undefined, signal: AbortSignal): AsyncGenerator<readonly EmulatorEvent[]> {
   const path = getOutline("events.watch").path.replace("/_emulator/", "../");
   const sentToken = session.value;
   const response = await fetch(path + formatQuery({ after }), {

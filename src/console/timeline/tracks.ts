@@ -1,7 +1,7 @@
 import { filterScheduled, formatAttemptNumber, hasSucceeded } from "../../api/webhook-health/attempts.ts";
 import { failuresUntilDisabled, getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { groupBy } from "../../base/object.ts";
-import { formatAttemptName } from "../deliveries/explain.ts";
+import { formatAttemptName, toStatusLabel } from "../deliveries/explain.ts";
 import { formatElapsed, type Tone } from "../format.ts";
 import type { Delivery, Webhook } from "../state/deliveries.ts";
 
@@ -75,21 +75,15 @@ function toMadeMark(delivery: Delivery, attempt: Delivery["attempts"][number]): 
 }
 
 /** A skip has no attempt, so it is drawn at the time of the skip. */
-const toSkippedMark = ({ id, webhook_id, created_at, outcome }: Delivery): Moment => ({
-  key: `${id}.skipped`,
-  name: skipReasons.get(outcome) ?? "skipped",
-  delivery: id,
-  webhook: webhook_id,
+const toSkippedMark = (delivery: Delivery): Moment => ({
+  key: `${delivery.id}.skipped`,
+  name: toStatusLabel(delivery).words,
+  delivery: delivery.id,
+  webhook: delivery.webhook_id,
   kind: "made",
   tone: "none",
-  at: toSecond(created_at),
+  at: toSecond(delivery.created_at),
 });
-
-const skipReasons = new Map([
-  ["skipped_disabled", "skipped, the webhook was disabled"],
-  ["skipped_deleted", "skipped, the webhook was deleted"],
-  ["skipped_not_allowed", "not sent, its address is not allowed"],
-]);
 
 function toPlannedMarks(delivery: Delivery, webhook: Webhook | undefined, isAssumed: boolean): Moment[] {
   const { id, next_attempt_at: next, created_at } = delivery;

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { groupBy } from "../../base/object.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { describeResponseCode, toStatusLabel } from "../deliveries/explain.ts";
+import { describeResponseCode, endReasons, toStatusLabel } from "../deliveries/explain.ts";
 import { getTone, toWords } from "../format.ts";
 import { Command } from "../parts/action.tsx";
 import { Empty, Icon, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
@@ -75,7 +75,7 @@ const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number
     </p>
     <p class="muted">
       <VirtualTime at={node.at} /> · {replaceCodes(node.because)}
-      {ends.has(node.outcome) && `; ${ends.get(node.outcome)}`}
+      {endReasons.has(node.outcome) && `; ${endReasons.get(node.outcome)}`}
       {node.fault && ` · ${replaceCodes(node.fault)}`} ·{" "}
       <a href={formatReferenceHref(node.id) ?? replaceTrace(node.id)}>{node.id}</a>
     </p>
@@ -136,14 +136,6 @@ export const replaceCodes = (sentence: string): string =>
   sentence.replace(/\b[a-z]+(?:_[a-z]+)+\b|\bE[A-Z]{4,}\b|\b[A-Z]+(?:_[A-Z]+)+\b/g, (code) =>
     code === code.toUpperCase() && !code.startsWith("E") ? toWords(code) : describeResponseCode(null, code),
   );
-
-/** Why a delivery finally did not arrive, by its outcome. */
-const ends = new Map<string | null, string>([
-  ["failed", "the last attempt failed, with no more retries"],
-  ["skipped_disabled", "skipped, because the webhook was disabled when the attempt was due"],
-  ["skipped_deleted", "skipped, because the webhook was deleted before the attempt was due"],
-  ["skipped_not_allowed", "not sent, because its address is not allowed"],
-]);
 
 /** Reports whether an event is bad news: a failed attempt or request, or a delivery that never arrived. */
 export const isFailedNode = ({
