@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
+import type { FlagSpec } from "../../derive/command-spec.ts";
 import { addSeparator, locateCommand, normalizeArgv, runsInnerCommand, startsWithWords } from "../parse/argv.ts";
 import type { DeclaredCommand, InterpretedLine, ListedCommand } from "../parse/declaration.ts";
+import type { CommandTreeGroup } from "../parse/manifest.ts";
 import { UsageError } from "../process/failure.ts";
 import { commandGroups } from "./groups.ts";
 
@@ -57,12 +58,6 @@ export const loadDeclarations = async (group: string): Promise<readonly Declared
 /** Loads the commands of a group. Each declaration is read on first use. */
 export const loadCommands = async (group: string): Promise<readonly ListedCommand[]> =>
   builtGroups ? readBuiltCommands(group) : (await import("./written-commands.ts")).composeCommands(group);
-
-export interface CommandTreeGroup {
-  readonly name: string;
-  readonly summary: string;
-  readonly commands: readonly CommandDeclaration[];
-}
 
 /** Loads all groups with all their commands, for the manifest and the manual. No other page needs the whole tree. */
 export async function loadCommandTree(): Promise<CommandTreeGroup[]> {

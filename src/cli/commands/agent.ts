@@ -12,6 +12,7 @@ import { formatFsError, isFsError } from "../../files/disk.ts";
 import { findLinkTargetOutside, makeFolder } from "../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
+import type { Manifest } from "../parse/manifest.ts";
 import { UsageError } from "../process/failure.ts";
 
 const defaultFolder = ".agents/skills";
@@ -95,12 +96,6 @@ async function readContent(file: string, shownPath: string): Promise<string | un
       ? new UsageError(`--dir: cannot read ${shownPath}: ${formatFsError(error)}`, { cause: error })
       : error;
   }
-}
-
-interface Manifest {
-  readonly groups: readonly { readonly name: string; readonly summary: string }[];
-  readonly commands: readonly { readonly command: string; readonly summary: string; readonly fields?: string[] }[];
-  readonly exit_codes: readonly { readonly code: number; readonly meaning: string }[];
 }
 
 const createContract = `contracts create --contract-template-id 101 --set 'contract_data={}' --set 'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]'`;

@@ -23,7 +23,7 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   const isHelpCommand = words[0] === "help";
   const requestedWords = isHelpCommand ? words.slice(1) : words;
   if (isHelpCommand && argv.includes("--json")) {
-    const { buildManifest } = await import("./manual.ts");
+    const { buildManifest } = await import("../parse/manifest.ts");
     return `${JSON.stringify(buildManifest(await loadCommandTree(), host.version), null, 2)}\n`;
   }
   if (isHelpCommand && argv.includes("--man")) {

@@ -1,7 +1,6 @@
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
-import type { CommandTreeGroup } from "../command-tree/tree.ts";
-import { type DescribedCommand, getUnderlyingOperation } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
+import type { CommandTreeGroup } from "../parse/manifest.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
 import { formatExample } from "../process/shell-words.ts";
@@ -77,35 +76,3 @@ const escapeRoff = (text: string): string =>
     .join(" ")
     .replace(/^([.'])/, "\\&$1")
     .replace(/[^\x20-\x7e]/gu, (char) => `\\[u${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`);
-/** Formats the whole command line as data for programs: `svc help --json`. Later versions only add fields. */
-export const buildManifest = (tree: readonly CommandTreeGroup[], version: string) => ({
-  name: "svc",
-  version,
-  global_flags: globalFlags.map(toFlagEntry),
-  groups: tree.map(({ name, summary }) => ({ name, summary })),
-  commands: tree.flatMap(({ commands }) => commands.map(toCommandEntry)),
-  exit_codes: exitCodes,
-  environment: environmentVariables.map(([names, description]) => ({ names: names.split(", "), description })),
-});
-
-function toCommandEntry(command: DescribedCommand) {
-  const { words, summary, description, positionals, flags, examples } = command;
-  const { operation, service, method, path, fields, body, output, confirm } = getUnderlyingOperation(command);
-  return {
-    command: words.join(" "),
-    summary,
-    ...(description === undefined ? {} : { description }),
-    positionals: positionals.map(({ name, ...rest }) => ({ name: name.replaceAll("_", "-"), ...rest })),
-    flags: flags.map(toFlagEntry),
-    examples: examples.map(({ title, argv, stdin }) => ({
-      title,
-      argv: ["svc", ...argv],
-      ...(stdin === undefined ? {} : { stdin }),
-    })),
-    ...(operation === undefined ? {} : { operation, service, method, path, fields, body, response: output, confirm }),
-  };
-}
-
-function toFlagEntry({ target, ...flag }: FlagSpec) {
-  return { ...flag, ...(target && { in: target.in }) };
-}

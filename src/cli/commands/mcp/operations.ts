@@ -1,22 +1,10 @@
 import * as z from "zod";
 import { dictionary } from "../../../api/shapes.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import type { Manifest } from "../../parse/manifest.ts";
 import { UsageError } from "../../process/failure.ts";
 
-/** Fields of `svc help --json` that the tools use. */
-export interface ListedCommand {
-  readonly command: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly positionals: readonly { readonly name: string; readonly optional?: boolean }[];
-  readonly flags: readonly (Pick<FlagSpec, "flag" | "type" | "isBase64"> & { readonly in?: string })[];
-  readonly operation?: string;
-  readonly method?: string;
-  readonly path?: string;
-  readonly body?: string;
-  readonly response?: string;
-  readonly confirm?: string;
-}
+/** Command as in `svc help --json`. */
+export type ListedCommand = Manifest["commands"][number];
 
 /** Groups that sign users in or act for connected apps. Agents cannot use them. */
 const userOnlyGroups = ["auth", "oidc", "trial", "invites", "chat-a", "chat-b", "crm-a", "crm-b"];
