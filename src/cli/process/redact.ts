@@ -97,9 +97,13 @@ function findSecretsInBody(body: SentRequest["body"]): string[] {
   return document === undefined ? findSecretsInUrl(`?${body}`, isSecretField) : findSecretsInValue("", document);
 }
 
-function findSecretsInValue(name: string, value: unknown): string[] {
-  if (typeof value === "string") return isSecretField(name) ? [value] : [];
+function findSecretsInValue(name: string, value: unknown, isSecret = isSecretField): string[] {
+  if (typeof value === "string") return isSecret(name) ? [value] : [];
   if (typeof value !== "object" || value === null) return [];
   const isList = Array.isArray(value);
-  return Object.entries(value).flatMap(([key, inner]) => findSecretsInValue(isList ? name : key, inner));
+  return Object.entries(value).flatMap(([key, inner]) => findSecretsInValue(isList ? name : key, inner, isSecret));
 }
+
+/** Finds the secrets of a successful response. Its codes are those of network failures, its keys those of rows. */
+export const findReturnedSecrets = (value: unknown): string[] =>
+  findSecretsInValue("", value, (name) => isSecretField(name) && name !== "code" && name !== "key");

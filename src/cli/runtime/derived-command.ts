@@ -1,7 +1,7 @@
 import type { CallableOperation, Operation } from "../../api/operation.ts";
 import { resources } from "../../api/resources.ts";
 import { toPlainNumbers } from "../../base/json.ts";
-import { isObject, toFields } from "../../base/object.ts";
+import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Client } from "../../client/client.ts";
@@ -26,6 +26,7 @@ import { checkFields, pickFields } from "../output/output.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 import { findMisspeltFields } from "../parse/suggestions.ts";
 import type { FailureKind } from "../process/failure.ts";
+import { findReturnedSecrets } from "../process/redact.ts";
 import { confirmName, confirmYes, withSpinner } from "../prompt/terminal.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, reportMoreRows } from "./paging.ts";
@@ -57,7 +58,6 @@ export interface RequestChanges {
   readonly credentials?: Credentials;
   /** Whether the command reads the fields of the response. Throws InvalidResponseError if they are missing. */
   readonly reads?: boolean;
-  readonly secrets?: readonly string[];
   /** Replaces the declared prompt, if the prompt depends on the whole request. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
   /** Throws if a successful response reports that nothing was done. */
@@ -74,7 +74,7 @@ export async function prepareRequest<Value = unknown>(
   spec: CommandSpec,
   input: CommandInput,
   context: Context,
-  { query, sign, credentials, reads, confirm, secrets, check, formatOutcome }: RequestChanges = {},
+  { query, sign, credentials, reads, confirm, check, formatOutcome }: RequestChanges = {},
 ): Promise<PreparedRequest<Value> | "dry-run"> {
   const { globals } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
@@ -138,13 +138,7 @@ export async function prepareRequest<Value = unknown>(
       );
       if (reads) requireValidValue(response);
       check?.(response, changedCall);
-      if (secrets) {
-        const values = secrets.map((member) => toFields(response.value)[member]);
-        await maskSecrets(
-          context.host,
-          values.filter((value) => typeof value === "string"),
-        );
-      }
+      await maskSecrets(context.host, findReturnedSecrets(response.value));
       const movedCount = Number(response.headers["x-svc-moved"]);
       if (movedCount > 0) {
         const count = pluralize(movedCount, "identifier was", "identifiers were");

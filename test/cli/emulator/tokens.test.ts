@@ -71,20 +71,25 @@ describe("svc emulator tokens", () => {
       ["ci"],
     );
 
-    const run = { env: { GITHUB_ACTIONS: "true" } };
-    for (const [line, member] of [
-      ["emulator tokens create run --role read", "token"],
-      ["emulator workspaces create --name Run", "client_secret"],
-    ] as const) {
-      const { stdout, stderr } = await svc(`${line} --json`, run);
-      const secret = (JSON.parse(stdout) as Record<string, string>)[member]!;
-      assert.ok(stderr.includes(`::add-mask::${secret}\n`), member);
-    }
-    assert.equal((await svc("emulator tokens revoke run --yes")).exit, 0);
     assert.equal((await svc("emulator tokens revoke ci")).exit, 2);
     assert.equal((await svc("emulator tokens revoke ci --yes")).exit, 0);
     assert.equal((await svc("emulator clock", asCi)).exit, 4);
     assert.deepEqual(await json("emulator tokens list"), []);
+  });
+
+  it("lets GitHub Actions mask each secret that a command prints", async (t) => {
+    const { svc } = await startCliEmulator(t);
+    const env = { GITHUB_ACTIONS: "true", SVC_TOKEN: "given-token" };
+    for (const [line, member] of [
+      ["emulator tokens create run --role read", "token"],
+      ["emulator workspaces create --name Run", "hmac_key"],
+      ["webhooks hmac-key", "hmac_key"],
+      ["auth token", "access_token"],
+    ] as const) {
+      const { stdout, stderr } = await svc(`${line} --json`, { env });
+      const secret = (JSON.parse(stdout) as Record<string, string>)[member]!;
+      assert.ok(stderr.includes(`::add-mask::${secret}\n`), line);
+    }
   });
 
   for (const line of ["emulator deliveries --follow", "emulator events"]) {

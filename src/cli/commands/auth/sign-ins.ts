@@ -18,6 +18,7 @@ import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { getProfilesPath } from "../../connection/profiles/profile.ts";
 import { resolveOAuthClientSetting, resolveServiceSettings } from "../../connection/resolve-settings.ts";
+import { maskSecrets } from "../../output/ci.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
@@ -202,6 +203,7 @@ const authToken = defineCommand({
     const { access_token, token_type, expires_at } = token
       ? { access_token: token.value, token_type: "Bearer", expires_at: undefined }
       : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
+    await maskSecrets(context.host, [access_token]);
     if (output.isText) await output.print(access_token);
     else {
       const fields = ["access_token", "token_type", "expires_at"];

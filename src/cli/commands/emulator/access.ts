@@ -16,14 +16,6 @@ const emulatorWorkspaces = defineCommand({
   },
 });
 
-/** Creates a derived command that shows new secrets. Runners mask the secrets, as they mask those of `env`. */
-const createMaskedCommand = (words: readonly string[], secrets: readonly string[]) =>
-  defineCommand({
-    words,
-    extendsDerived: true,
-    run: (input, context, spec) => runDerivedCommand(spec!, input, context, { secrets }),
-  });
-
 const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
   defineCommand({
     words: ["emulator", "device", verb],
@@ -48,8 +40,6 @@ const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | 
 
 export const commands: readonly Command[] = [
   emulatorWorkspaces,
-  createMaskedCommand(["emulator", "workspaces", "create"], ["client_secret", "hmac_key"]),
-  createMaskedCommand(["emulator", "tokens", "create"], ["token"]),
   createDecisionCommand("approve", "AUTHORIZED"),
   createDecisionCommand("deny", "DENIED"),
 ];
