@@ -94,14 +94,14 @@ describe("svc webhooks listen", () => {
     );
   });
 
-  it("returns the app's response, including a 200 after a 100, and a 204 with a body", async (t) => {
+  it("returns the app's response, including a 200 after a 100, a 204 with a body, and a 200 with a damaged one", async (t) => {
     const { svc } = await startWithContract(t);
     const app = await startRawServer(
       t,
       "HTTP/1.1 100 Continue\r\n\r\n",
       "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
     );
-    const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "2", "--json"]);
+    const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "3", "--json"]);
     await listening.saw('"ready"');
     const { url } = listening.events()[1] as { url: string };
     const post = async () => {
@@ -110,11 +110,14 @@ describe("svc webhooks listen", () => {
     };
     const first = await post();
     app.respond("HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok");
+    const second = await post();
+    app.respond("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\nok");
     assert.deepEqual(
-      [first, await post()],
+      [first, second, await post()],
       [
         [200, "ok"],
         [204, ""],
+        [200, ""],
       ],
     );
     assert.equal((await listening.completion).exit, 0);

@@ -1,11 +1,11 @@
 import { activities as allActivities } from "../../../api/activities.ts";
 import { suggestsTlsServer } from "../../../base/errors.ts";
 import { lookupTable, toFields, tryParseJson } from "../../../base/object.ts";
-import { clientDefaults } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import type { HttpResponse } from "../../../client/request.ts";
 import { readBodyText } from "../../../client/response.ts";
 import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { emulatorOptions } from "../../../derive/emulator-options.ts";
 import { detectScheme, getDefaultScheme, type WebhookMessage } from "../../../schemes/webhook-schemes.ts";
 import type { Context } from "../../command.ts";
 import { openTransport } from "../../connection/http.ts";
@@ -74,9 +74,13 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
         // An app that was stopped at a breakpoint closes idle connections first, also those with a request.
         const allHeaders = { ...forwarded, connection: "close", ...(name !== undefined && { host: name }) };
         const request = { method: "POST", url, headers: allHeaders, body } as const;
-        const timeoutMs = globals.timeoutMs ?? clientDefaults.timeoutMs;
+        const timeoutMs = globals.timeoutMs ?? emulatorOptions.webhookResponseTimeoutMs.default;
         const response = await transport.send(request, { timeoutMs, signal });
-        const text = await readBodyText(response.body);
+        // The first final status is the result, even without a complete body (DECISIONS.md, C20).
+        const text = await readBodyText(response.body).catch((error: unknown) => {
+          if (error instanceof NetworkError) return "";
+          throw error;
+        });
         return { status: response.status, duration_ms: measureDuration(), body: text, headers: response.headers };
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
