@@ -155,7 +155,7 @@ export async function prepareRequest<Value = unknown>(
       } else await showResponse(spec, operation, response, input, context, emptyReason);
       if (spec.output === "events") await reportStreamEnd(context, client);
       if (spec.paging && isObject(response.value))
-        await reportMoreRows(spec.paging, spec.rows!, response.value, query, context);
+        await reportMoreRows(spec.paging, spec.rows!, response.value, query, context, input.flags.all === true);
       return response as ApiResponse<Value>;
     },
   };

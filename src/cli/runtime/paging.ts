@@ -41,14 +41,21 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   return { ...first, [rows]: [...all.values()] };
 }
 
-const toEntry = (row: unknown): [unknown, unknown] => [(row as Part | null)?.id ?? row, row];
+const toEntry = (row: unknown): [unknown, unknown] => [(row as Part | null)?.id ?? JSON.stringify(row), row];
 
-export async function reportMoreRows(paging: Paging, rows: string, part: Part, query: Query, context: Context) {
-  const { output, globals } = context;
+export async function reportMoreRows(
+  paging: Paging,
+  rows: string,
+  part: Part,
+  query: Query,
+  { output, globals }: Context,
+  isAll = false,
+) {
   const shownCount = getRows(part, rows).length;
   const count = Number(part[paging.total]);
   if (globals.quiet || !(shownCount < count) || describePastEnd(paging, rows, part, query) !== undefined) return;
-  await output.warn(`${shownCount} of ${count} shown. For all: --all`);
+  const remedy = isAll && paging.by ? "The list has changed. For all, repeat the command" : "For all: --all";
+  await output.warn(`${shownCount} of ${count} shown. ${remedy}`);
 }
 
 export function describePastEnd({ by, total }: Paging, rows: string, part: Part, query: Query): string | undefined {
