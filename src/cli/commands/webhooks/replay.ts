@@ -111,7 +111,8 @@ async function readDeliveries(input: ReplayInput, to: string | undefined, contex
   if (files.length > 0 && last !== undefined) throw new UsageError("<files> cannot be used with --last");
   if (last !== undefined && from === undefined) return readLoggedDeliveries(last, to, input, context);
   if (to === undefined) throw new InputRequiredError("to", "--to is required");
-  const paths = last === undefined ? files : (await listSavedBodies(resolve(context.host.cwd, from!))).slice(-last);
+  const paths =
+    last === undefined ? files : (await listSavedBodies(resolve(context.host.cwd, from!), "--from")).slice(-last);
   if (paths.length === 0) throw new UsageError(`--from: ${from} has no deliveries`);
   const deliveries: ReplayedDelivery[] = [];
   let key: ReturnType<typeof resolveKey> | undefined;

@@ -61,11 +61,11 @@ export async function openSavedDeliveries(folder: string) {
 /** The sender stores its deliveries. Waiting for the disk would delay the response. */
 const writeOptions = { durable: false };
 
-export async function listSavedBodies(folder: string): Promise<readonly string[]> {
+export async function listSavedBodies(folder: string, flag: "--from" | "--received"): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     const reason =
       cause.code === "ENOTDIR" ? "it is not a folder" : isFsError(cause) ? formatFsError(cause) : cause.message;
-    throw new UsageError(`--from: cannot read ${folder}: ${reason}`, { cause });
+    throw new UsageError(`${flag}: cannot read ${folder}: ${reason}`, { cause });
   });
   const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name));
   return bodies.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)).map((name) => join(folder, name));
@@ -75,7 +75,7 @@ export async function listSavedBodies(folder: string): Promise<readonly string[]
 export async function readReceivedPayloads({ host }: Context, path: string): Promise<readonly Buffer[]> {
   const absolute = resolve(host.cwd, path);
   if (path !== "-" && (await stat(absolute).catch(() => undefined))?.isDirectory()) {
-    return Promise.all((await listSavedBodies(absolute)).map((file) => readFile(file)));
+    return Promise.all((await listSavedBodies(absolute, "--received")).map((file) => readFile(file)));
   }
   const lines = (await readText(host, path, "--received")).split("\n");
   return lines.filter((line) => line.trim() !== "").map((line) => Buffer.from(line));
