@@ -232,7 +232,7 @@ describe("svc config list", () => {
       [
         ["profile", "staging", "FILE"],
         ["router_url", "https://router.staging.example", "PROFILE"],
-        ["contracts_url", "https://router.staging.example", "PROFILE"],
+        ["contracts_url", "https://router.staging.example", "FALLBACK"],
         ["client_id", "cid_staging", "PROFILE"],
         ["client_secret", "[hidden]", "PROFILE"],
         ["cluster_keys.eu-1", "[hidden]", "PROFILE"],
@@ -256,7 +256,7 @@ describe("svc config list", () => {
       [
         ["profile", "staging", "--profile"],
         ["router_url", "https://router.staging.example", "PROFILE"],
-        ["contracts_url", "https://router.staging.example", "PROFILE"],
+        ["contracts_url", "https://router.staging.example", "FALLBACK"],
         ["client_id", "cid_staging", "PROFILE"],
         ["client_secret", "[hidden]", "PROFILE"],
         ["cluster_keys.eu-1", "[hidden]", "PROFILE"],
@@ -283,7 +283,8 @@ describe("svc config list", () => {
         .split("\n")
         .slice(1)
         .map((line) => line.split("\t"));
-      const origins: Record<string, string> = { FILE: file, PROFILE: `profile staging in ${file}` };
+      const PROFILE = `profile staging in ${file}`;
+      const origins: Record<string, string> = { FILE: file, PROFILE, FALLBACK: `router_url of ${PROFILE}` };
       assert.equal(exit, 0);
       assert.deepEqual(rows, [
         ...expected.map(([key, value, origin]) => [key, value, origins[origin] ?? origin]),

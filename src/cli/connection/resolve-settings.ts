@@ -75,8 +75,8 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
   return {
     chosenBy: flag ? "--base-url" : isFromEnv ? "environment" : profile && `profile ${profile.name.value}`,
     // All addresses come from one source, so that a partial environment is not mixed with a partial profile.
-    router: flag ?? envRouter ?? checkUrl(router ?? contracts),
-    contracts: flag ?? (isFromEnv ? envContracts : checkUrl(contracts ?? router)),
+    router: flag ?? envRouter ?? checkUrl(router ?? toFallback("contracts_url", contracts)),
+    contracts: flag ?? (isFromEnv ? envContracts : checkUrl(contracts ?? toFallback("router_url", router))),
     // Both halves of a pair come from one source.
     ...((first.clientId ?? first.clientSecret) === undefined ? fallback : first),
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
@@ -205,6 +205,9 @@ async function resolveProfile(surroundings: SettingsContext) {
     read: (key: keyof typeof profile) => (profile[key] ? toSetting(profile[key]) : undefined),
   };
 }
+
+const toFallback = (key: string, setting: SettingValue | undefined): SettingValue | undefined =>
+  setting && { ...setting, origin: `${key} of ${setting.origin}` };
 
 const checkUrl = (setting: SettingValue | undefined): SettingValue | undefined =>
   setting && { ...setting, value: parseBaseUrlFlag(setting.value, setting.origin) };
