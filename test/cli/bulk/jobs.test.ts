@@ -118,6 +118,11 @@ describe("bulk jobs", () => {
     const result = await svc(`${run} --retries 0 --base-url ${service.url}`, { env });
     const line = /Resume it with: svc (.*)\n/.exec(result.stderr)?.[1] ?? "";
     assert.match(line, /^router jobs resume job_\w+ --base-url http:\/\/127/);
+    const { exit, stderr } = await svc("router jobs resume --last", { env });
+    assert.deepEqual(
+      [exit, stderr],
+      [2, `error: No service address is configured. The job sends to ${service.url}.\n  try: svc ${line}\n`],
+    );
     assert.deepEqual((await svc(line, { env })).exit, 0);
     const jobFile = await readFile(join(await findOnlyJob(jobs), "job.json"), "utf8");
     assert.ok(

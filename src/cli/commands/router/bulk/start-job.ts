@@ -165,7 +165,10 @@ export async function resumeJob(folder: string, record: JobRecord, input: string
       resume: [...resume, source.path, ...formatTargetFlags(globals)],
     }),
   };
-  const target = await getTargetName(context);
+  const target = await getTargetName(context).catch((error: unknown) => {
+    if (globals.profile !== undefined || !(error instanceof UsageError)) throw error;
+    throw new UsageError(`${error.message} The job sends to ${record.target}.`, { next: record.resume, cause: error });
+  });
   requireUnchangedPlan(resumedRecord, { target, ...(isPipe ? {} : await readFingerprint(source)) });
   return performJob({ folder, record: resumedRecord, source, isResumed: true }, context);
 }
