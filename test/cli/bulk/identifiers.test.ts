@@ -219,6 +219,18 @@ describe("output of svc router resolve", () => {
     }
   });
 
+  it("is rejected as one JSON document, which its options do not read", async (t) => {
+    const { svc } = await startCliEmulator(t);
+    const { stdout: stdin } = await svc("router resolve T-FABRIKAM --json");
+    const line = "router offboard us-1 --from - --confirm us-1";
+    const { exit, stderr } = await svc(`${line} --quiet`, { stdin });
+    const hint = "  Write one JSON value per line, as --format ndjson does.\n";
+    assert.deepEqual(
+      [exit, stderr],
+      [2, `error: --from: The input is a JSON array.\n${hint}  try: svc ${line} --quiet --input-format ndjson\n`],
+    );
+  });
+
   it("is rejected for another cluster", async (t) => {
     const { svc } = await startCliEmulator(t);
     const { stdout } = await svc("router resolve T-FABRIKAM");

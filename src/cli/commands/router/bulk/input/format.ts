@@ -86,8 +86,14 @@ function detectSeparator(line: string, candidates: readonly string[] = separator
 const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
-/** Rejects lines that look like rows of a table, unless a flag declares plain lines. */
+/** Rejects lines that look like a JSON array or rows of a table, unless a flag declares plain lines. */
 export function rejectTable(line: string, secondLine: string, columns: readonly string[]): void {
+  if (/^\[(?:\s*[{"]|$)/.test(line))
+    throw new OtherFormatError(
+      "The input is a JSON array.",
+      "Write one JSON value per line, as --format ndjson does.",
+      ["--input-format", "ndjson"],
+    );
   const separator = detectSeparator(line);
   if (separator === undefined) return;
   const format = separator === "\t" ? "tsv" : "csv";
