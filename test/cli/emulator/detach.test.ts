@@ -194,6 +194,15 @@ describe("svc emulator start --detach", () => {
     assert.deepEqual([exit, stderr], [1, `error: ${message}\n  ${hint}\n`]);
   });
 
+  it("names a folder in place of the log", async (t) => {
+    const cwd = await createFolder(t);
+    await mkdir(join(cwd, "state.json.log"));
+    const { exit, stderr } = await runCli("emulator start --detach --port 0 --file state.json", { cwd });
+    const message = `Failed to write the log ${cwd}/state.json.log: it is a folder (EISDIR).`;
+    const hint = "The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.";
+    assert.deepEqual([exit, stderr], [1, `error: ${message}\n  ${hint}\n`]);
+  });
+
   it("ends the starting emulator on Ctrl-C", async (t) => {
     const cwd = await createFolder(t);
     const seed = join(cwd, "seed.json");

@@ -3,7 +3,7 @@ import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { createTemporaryName } from "../../../../files/atomic-write.ts";
-import { formatFsError, isFsError } from "../../../../files/disk.ts";
+import { formatFsError, ignoreMissing, isFsError } from "../../../../files/disk.ts";
 import { isForeignState, makeFolder, resolveRealPath, writeOriginMarker } from "../../../../files/folders.ts";
 import type { Context } from "../../../command.ts";
 import {
@@ -83,6 +83,8 @@ async function openLog(path: string, temporaryPath: string, ephemeral: boolean):
   let log: FileHandle | undefined;
   try {
     await makeFolder(dirname(path));
+    // A folder in its place could not be replaced later.
+    await (await open(path, "r+").catch(ignoreMissing))?.close();
     log = await open(temporaryPath, "wx", 0o600);
     await log.write(Buffer.alloc(minLogSpaceBytes), 0, minLogSpaceBytes, 0);
     await log.truncate(0);
