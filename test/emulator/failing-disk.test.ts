@@ -96,7 +96,7 @@ describe("emulator with a full disk", () => {
       error: {
         code: "store_failed",
         message: "The emulator cannot write its state.",
-        hint: "Nothing was changed. Free space on its disk, or fix the permissions of its files. Its log has the reason. It continues when it can write again.",
+        hint: "Nothing was changed. Free space on its disk, or fix the permissions of its files or database. Its log has the reason. It continues when it can write again.",
       },
     },
   };

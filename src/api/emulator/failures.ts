@@ -381,7 +381,7 @@ export const emulatorFailures = defineControlFailures({
       `${refused ?? `The emulator cannot write its state${reason === undefined ? "" : `: ${reason}`}`}.`,
     hint: ({ refused }: { refused: string | undefined }) =>
       refused === undefined
-        ? "Nothing was changed. Free space on its disk, or fix the permissions of its files. Its log has the reason. It continues when it can write again."
+        ? "Nothing was changed. Free space on its disk, or fix the permissions of its files or database. Its log has the reason. It continues when it can write again."
         : "Nothing was changed. Free disk space or fix the permissions, and try again. `svc emulator ready` shows whether the state can be written.",
   },
   "invalid-state": {

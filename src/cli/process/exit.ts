@@ -248,7 +248,7 @@ function getServiceHint(error: ServiceError): string | undefined {
   if (status === 403) return "The credentials are valid, but have no permission for this request.";
   // An emulator whose state was replaced during the request sends Retry-After.
   if (headers["x-svc-unchanged"] !== undefined && headers["retry-after"] === undefined)
-    return "The emulator cannot store its state, and changed nothing. Free space on its disk, or fix the permissions of its files. Its log has the reason.";
+    return "The emulator cannot store its state, and changed nothing. Free space on its disk, or fix the permissions of its files or database. Its log has the reason.";
   if (status >= 500) return "The service has a problem. Try again later. To print each attempt, use --verbose.";
   return undefined;
 }

@@ -60,7 +60,7 @@ describe("svc emulator start --detach on a full disk", () => {
     const logLines = log.split("\n").filter((line) => line.includes("(wall)"));
     assert.match(
       logLines.join("\n"),
-      /\(wall\) {2}\d+ lines of this log are missing, because the disk was full or failed/,
+      /\(wall\) {2}\d+ lines? missing from this log, because the disk was full or failed/,
     );
     assert.match(logLines.join("\n"), /\(wall\) {2}.*emulator\.json can be written again/);
     assert.equal((await run("emulator stop")).exit, 0);
@@ -110,7 +110,7 @@ describe("change of an emulator whose disk is full", () => {
     };
     while ((await svc("emulator clock advance --by PT1H"))[0] === 0);
     const cause = "no space is left on the disk (ENOSPC)";
-    const remedy = "Free space on its disk, or fix the permissions of its files. Its log has the reason.";
+    const remedy = "Free space on its disk, or fix the permissions of its files or database. Its log has the reason.";
     const hint = `The emulator cannot store its state, and changed nothing. ${remedy}`;
     assert.deepEqual(
       await svc("webhooks create --title x --url http://localhost:9/ --only-for-activities CONTRACT_CREATED"),

@@ -84,7 +84,7 @@ describe("emulator with a replaced state file", () => {
     const result = await run("emulator stop");
     assert.match(
       result.stderr,
-      /^warning: The emulator could not write its state before it stopped\. Its log says whether changes are lost\.\n/,
+      /^warning: The emulator could not write its state before it stopped\. Recent changes may be lost\. Its log has the reason, unless it is on the same full disk\.\n/,
     );
     assert.equal((await exit)[0], 1);
     assert.match(emulator.stderr(), /Recent changes are lost/);

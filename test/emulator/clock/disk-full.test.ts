@@ -44,7 +44,7 @@ const storeFailedResponse = {
     error: {
       code: "store_failed",
       message: "The emulator cannot write its state: no space is left on the disk (ENOSPC).",
-      hint: "Nothing was changed. Free space on its disk, or fix the permissions of its files. Its log has the reason. It continues when it can write again.",
+      hint: "Nothing was changed. Free space on its disk, or fix the permissions of its files or database. Its log has the reason. It continues when it can write again.",
     },
   },
 };

@@ -235,7 +235,7 @@ describe("failing disk", () => {
     [
       emulator,
       "control-store-failed",
-      '{"error":{"code":"store_failed","message":"The emulator cannot write its state.","hint":"Nothing was changed. Free space on its disk, or fix the permissions of its files. Its log has the reason. It continues when it can write again."}}',
+      '{"error":{"code":"store_failed","message":"The emulator cannot write its state.","hint":"Nothing was changed. Free space on its disk, or fix the permissions of its files or database. Its log has the reason. It continues when it can write again."}}',
     ],
   ] as const) {
     it(`causes a 503 response in the format of ${service.name}`, async (t) => {

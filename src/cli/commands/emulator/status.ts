@@ -98,7 +98,7 @@ const emulatorStop = defineCommand({
     });
     if (!shutdownResult.couldWrite) {
       await context.output.warn(
-        "warning: The emulator could not write its state before it stopped. Its log says whether changes are lost.",
+        "warning: The emulator could not write its state before it stopped. Recent changes may be lost. Its log has the reason, unless it is on the same full disk.",
       );
     }
     if (context.output.format === "table") await context.output.note("Stopped");

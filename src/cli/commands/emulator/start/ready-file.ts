@@ -3,6 +3,7 @@ import { chmod, readFile, rm, stat } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { toIsoMillis } from "../../../../base/clock.ts";
 import { toFields, tryParseJson } from "../../../../base/object.ts";
+import { pluralize } from "../../../../base/text.ts";
 import { isOnThisMachine } from "../../../../files/machine.ts";
 import type { Context } from "../../../command.ts";
 import { isSameEmulator } from "../../../connection/emulator/emulator-access.ts";
@@ -63,7 +64,7 @@ export function withResilientOutput(context: Context, isJsonLog: boolean): Conte
   const { host, globals, output } = context;
   const { wall } = host;
   const formatAsText: MissingLinesReport = (lines) =>
-    `${toIsoMillis(wall.now())} (wall)  ${lines} lines of this log are missing, because the disk was full or failed`;
+    `${toIsoMillis(wall.now())} (wall)  ${pluralize(lines, "line")} missing from this log, because the disk was full or failed`;
   const formatAsEvent: MissingLinesReport = (count) => JSON.stringify({ event: "dropped", count });
   const formatAsLogEntry: MissingLinesReport = (count) =>
     JSON.stringify({ time: toIsoMillis(wall.now()), level: "warn", event: "dropped", count });
