@@ -38,7 +38,7 @@ export function NextDue() {
           {pending > 1 && <span class="more">{` · ${pluralize(pending - 1, "more entry", "more entries")}`}</span>}
         </p>
         <p class="big number">
-          <span>{left === 0 ? "now" : `in ${formatElapsed(left)}`}</span>
+          <span>{left < 1_000 ? "now" : `in ${formatElapsed(left)}`}</span>
           <span class="wall" title={wall}>
             {wall}
           </span>

@@ -61,6 +61,10 @@ function WorkspaceCard({ workspace, url }: { readonly workspace: Workspace; read
       </div>
       <Facts
         rows={[
+          is_suspended && [
+            "Suspended",
+            "The billing provider reported a paused or cancelled subscription. To end this, send its event subscription_resumed with svc billing event.",
+          ],
           ["API address", url && <code>{url}</code>],
           [
             "Client ID",
