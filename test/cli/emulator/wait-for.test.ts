@@ -86,12 +86,15 @@ describe("svc emulator wait-for", () => {
     assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T04:04:05.000Z");
   });
 
-  it("explains how to sign a contract without automatic signatures", async (t) => {
+  it("explains how to sign a contract without automatic signatures, and how to resume one on hold", async (t) => {
     const { svc } = await startWithContract(t);
     await svc("contracts send T-1");
     const { exit, stderr } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h");
     assert.equal(exit, 75);
     assert.match(stderr, /: T-1 is SIGN, not EXECUTED\.\n {2}try: svc emulator sign T-1\n$/);
+    await svc("emulator hold T-1");
+    const held = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h");
+    assert.match(held.stderr, /: T-1 is ON_HOLD, not EXECUTED\.\n {2}try: svc emulator resume T-1\n$/);
   });
 
   it("names the deliveries of a disabled webhook, which are skipped", async (t) => {

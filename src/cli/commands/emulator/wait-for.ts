@@ -160,7 +160,9 @@ function createNotReachedError(query: Query, matches: MatchedEvents, waitText: s
   // Signatories of contracts sent before --auto-sign do not sign automatically.
   const isUnsigned = query.contract_status === "EXECUTED" && matches.contract?.contract_status === "SIGN";
   const id = matches.contract?.composite_id ?? "";
-  const next = isUnsigned ? ["emulator", "sign", id] : isUnsent ? ["contracts", "send", id] : undefined;
+  const isHeld = matches.contract?.contract_status === "ON_HOLD";
+  const verb = isUnsigned ? ["emulator", "sign"] : isHeld ? ["emulator", "resume"] : ["contracts", "send"];
+  const next = isUnsigned || isHeld || isUnsent ? [...verb, id] : undefined;
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 
