@@ -114,7 +114,10 @@ async function callTool(
 ): Promise<McpToolResult> {
   if (!tool) return toErrorResult(new UsageError(`Unknown tool "${name}".`));
   const parseResult = tool.input.safeParse(givenInput ?? {});
-  if (!parseResult.success) return toErrorResult(new UsageError(formatIssues(parseResult.error)));
+  if (!parseResult.success) {
+    const hint = `Arguments of this tool: ${Object.keys(tool.input.shape).join(", ") || "none"}`;
+    return toErrorResult(new UsageError(formatIssues(parseResult.error), { hint }));
+  }
   try {
     return await tool.run(parseResult.data, runner);
   } catch (error) {

@@ -148,7 +148,9 @@ describe("svc mcp", () => {
       requireErrorMessage(await call("call", { operation: "contracts.send", params: { composite_id: "T-1" } })),
       "svc contracts send changes something, and this server only reads",
     );
-    assert.match(requireErrorMessage(await call("clock", { by: "PT1H" })), /by/);
+    const { text } = await call("clock", { by: "PT1H" });
+    const { message, hint } = JSON.parse(text).error;
+    assert.deepEqual([message, hint], ['Unrecognized key: "by"', "Arguments of this tool: none"]);
     assert.match(requireErrorMessage(await call("snapshot", { action: "save", name: "x" })), /action/);
     assert.match(requireErrorMessage(await call("certify", { to: "http://localhost:9" })), /Unknown tool/);
     assert.deepEqual(await json("emulator webhooks"), []);
