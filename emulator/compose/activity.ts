@@ -1,12 +1,11 @@
 import { redactText } from "../../src/api/secrets.ts";
 import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
-import { readCompositeIds } from "../cluster/contracts/rows.ts";
+import { readCompositeId } from "../cluster/contracts/rows.ts";
 import { redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorEvent } from "../published.d.ts";
-import type { Store } from "../store/port.ts";
-import type { Delivery } from "../webhooks/deliveries.ts";
+import type { Store, View } from "../store/port.ts";
 import type { DeliveryNotifier, DeliveryUpdate } from "../webhooks/record.ts";
 
 interface ActivitySources {
@@ -20,8 +19,7 @@ interface ActivitySources {
 interface PendingUpdate {
   /** A clock advance. Later advances extend it. */
   readonly advance?: { readonly from: number; to: number };
-  readonly delivery?: Delivery;
-  readonly toEvent: (compositeId: string | null) => EmulatorEvent;
+  readonly toEvent: (view: View) => EmulatorEvent;
 }
 
 /** The interval between batches. A batch has at most `maxEntries` events. Further events are only counted. */
@@ -61,9 +59,7 @@ export function watchActivity(
   };
   const unwatch = [
     requestLog.watch((request) => addUpdate({ toEvent: () => toRequestEvent(request) })),
-    deliveries.watch((update) =>
-      addUpdate({ delivery: update.delivery, toEvent: (id) => toDeliveryEvent(update, id) }),
-    ),
+    deliveries.watch((update) => addUpdate({ toEvent: (view) => toDeliveryEvent(update, view) })),
     clock.watchJumps(addAdvance),
     store.watch([clockState], (changes) => changes === "replaced" && addState()),
   ];
@@ -73,11 +69,7 @@ export function watchActivity(
     const count = droppedCount;
     pending = [];
     droppedCount = 0;
-    const updatedDeliveries = batch.flatMap(({ delivery }) => delivery ?? []);
-    const compositeIds =
-      updatedDeliveries.length === 0 ? [] : await store.read((view) => readCompositeIds(view, updatedDeliveries));
-    const idsByDelivery = new Map(updatedDeliveries.map((delivery, i) => [delivery, compositeIds[i] ?? null]));
-    const events = batch.map(({ delivery, toEvent }) => toEvent((delivery && idsByDelivery.get(delivery)) ?? null));
+    const events = await store.read((view) => batch.map(({ toEvent }) => toEvent(view)));
     if (events.length > 0) await listener(count === 0 ? events : [...events, { event: "dropped", count }]);
   }
 
@@ -121,7 +113,7 @@ const toRequestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): 
 
 const toDeliveryEvent = (
   { delivery, attempt, resend, scheduledNumber, disabled, at }: DeliveryUpdate,
-  composite_id: string | null,
+  view: View,
 ): EmulatorEvent => ({
   event: "delivery",
   at: toIsoMillis(at),
@@ -129,7 +121,7 @@ const toDeliveryEvent = (
   webhook_id: delivery.webhook_id,
   activity: delivery.activity,
   contract_id: delivery.contract_id,
-  composite_id,
+  composite_id: readCompositeId(view, delivery.contract_id),
   attempt: attempt ? delivery.attempts : null,
   scheduled_number: scheduledNumber,
   resend,

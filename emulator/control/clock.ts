@@ -48,16 +48,13 @@ export const clockHandlers = {
 } satisfies ControlHandlers;
 
 /** Adds the status in words, which depends on the webhook after the last attempt (DECISIONS.md, C18). */
-async function toRunRecords(view: View, runs: readonly FinishedEntry[]) {
+function toRunRecords(view: View, runs: readonly FinishedEntry[]) {
   const lastAttempts = new Map(runs.flatMap((run) => (run.kind === "deliver" ? [[run.ref, run] as const] : [])));
-  const refs = [...lastAttempts.keys()];
-  const rows = await view.getAll(deliveries, refs, Number);
-  const webhooks = await view.getAll(webhookRows, rows, (row) => row?.webhook_id);
-  const statusTexts = new Map(refs.map((ref, i) => [ref, rows[i] && getStatusText(rows[i], webhooks[i])]));
   return runs.map((run) => {
     const { at, kind, ref, outcome } = run;
-    const status_text = (lastAttempts.get(ref) === run ? statusTexts.get(ref) : undefined) ?? outcome;
-    return { at: toIsoMillis(at), kind, ref, outcome, status_text };
+    const delivery = lastAttempts.get(ref) === run ? view.getSync(deliveries, Number(ref)) : undefined;
+    const status_text = delivery && getStatusText(delivery, view.getSync(webhookRows, delivery.webhook_id));
+    return { at: toIsoMillis(at), kind, ref, outcome, status_text: status_text ?? outcome };
   });
 }
 

@@ -7,7 +7,7 @@ import { getMaxAttempts, skippedOutcomes } from "../../src/api/webhook-retries.t
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { isOneOf } from "../../src/base/object.ts";
 import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
-import { readCompositeIds } from "../cluster/contracts/rows.ts";
+import { readCompositeId } from "../cluster/contracts/rows.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { streamItems } from "../http/event-stream.ts";
@@ -40,7 +40,7 @@ export const deliveryHandlers = {
     await deleteExpiredRecords(store, clock.now());
     return store.read(async (view) => {
       const { items, total } = await listDeliveries(view, toFilter(query), query);
-      return { items: await toListRecords(view, items, settings), total };
+      return { items: items.map((item) => toListRecord(view, item, settings)), total };
     });
   },
 
@@ -74,18 +74,13 @@ export const deliveryHandlers = {
 
 type ScheduleSettings = Pick<EmulatorSettings, "retrySchedule">;
 
-export async function toListRecords(
-  view: View,
-  loggedDeliveries: readonly LoggedDelivery[],
-  settings: ScheduleSettings,
-) {
-  const rows = loggedDeliveries.map(({ delivery }) => delivery);
-  const records = await toDeliveryRecords(view, rows, settings);
-  return loggedDeliveries.map(({ attempts }, i) => {
-    const last = attempts.at(-1);
-    const last_response = last ? (last.error?.code ?? `status ${last.status}`) : null;
-    return { ...records[i]!, last_response, attempts: attempts.map(toAttemptRecord) };
-  });
+export function toListRecord(view: View, { delivery, attempts }: LoggedDelivery, settings: ScheduleSettings) {
+  const last = attempts.at(-1);
+  return {
+    ...toDeliveryRecord(view, delivery, settings),
+    last_response: last ? (last.error?.code ?? `status ${last.status}`) : null,
+    attempts: attempts.map(toAttemptRecord),
+  };
 }
 
 type DeliveryQuery = InputOf<typeof watchOperation>["query"];
@@ -100,9 +95,8 @@ async function readDelivery(store: Store, id: number, settings: EmulatorSettings
   const { record, headers, requestBody, attempts } = await store.read(async (view) => {
     const { delivery, ...details } =
       (await showDelivery(view, id, settings.webhookJson)) ?? fail("no-such-delivery", { id });
-    const [record] = await toDeliveryRecords(view, [delivery], settings);
     const headers = details.headers ?? (await readHeaders(view, delivery, details.requestBody));
-    return { ...details, record: record!, headers };
+    return { ...details, record: toDeliveryRecord(view, delivery, settings), headers };
   });
   return {
     ...record,
@@ -128,24 +122,20 @@ async function readHeaders(view: View, { id, webhook_id, workspace_id, created_a
 }
 
 /** Includes the status of the webhook, which decides whether the planned attempt is sent (DECISIONS.md, C18). */
-export async function toDeliveryRecords(view: View, rows: readonly Delivery[], settings: ScheduleSettings) {
-  const deliveryWorkspaces = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
-  const deliveryWebhooks = await view.getAll(webhookRows, rows, ({ webhook_id }) => webhook_id);
-  const compositeIds = await readCompositeIds(view, rows);
-  return rows.map((row, i) => {
-    const { id, webhook_id, workspace_id, activity, contract_id, label, outcome } = row;
-    return {
-      ...{ id, webhook_id, workspace_id, activity, contract_id, outcome },
-      ...(label !== undefined && { label }),
-      composite_id: compositeIds[i] ?? null,
-      webhook_status: deliveryWebhooks[i]?.status ?? ("DELETED" as const),
-      status_text: getStatusText(row, deliveryWebhooks[i]),
-      next_attempt_at: row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at),
-      postponement: toFaultRecord(row.postponement),
-      max_attempts: getMaxAttempts(getRetrySchedule(deliveryWorkspaces[i], settings)),
-      created_at: toIsoMillis(row.created_at),
-    };
-  });
+export function toDeliveryRecord(view: View, row: Delivery, settings: ScheduleSettings) {
+  const { id, webhook_id, workspace_id, activity, contract_id, label, outcome } = row;
+  const webhook = view.getSync(webhookRows, webhook_id);
+  return {
+    ...{ id, webhook_id, workspace_id, activity, contract_id, outcome },
+    ...(label !== undefined && { label }),
+    composite_id: readCompositeId(view, contract_id),
+    webhook_status: webhook?.status ?? ("DELETED" as const),
+    status_text: getStatusText(row, webhook),
+    next_attempt_at: row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at),
+    postponement: toFaultRecord(row.postponement),
+    max_attempts: getMaxAttempts(getRetrySchedule(view.getSync(workspaces, workspace_id), settings)),
+    created_at: toIsoMillis(row.created_at),
+  };
 }
 
 export const toAttemptRecord = (row: DeliveryAttempt) => {
@@ -218,20 +208,13 @@ function toEventKey({ collection, before, after }: RowChange, now: number): Even
 }
 
 /** Skips deliveries that the caller cannot see, and deliveries that were removed meanwhile. */
-async function readEvents(view: View, keys: readonly EventKey[], query: DeliveryQuery, settings: ScheduleSettings) {
-  const rows = await view.getAll(deliveries, keys, ({ delivery }) => delivery);
-  const attemptRows = await view.getAll(attempts, keys, ({ attempt }) => attempt);
+function readEvents(view: View, keys: readonly EventKey[], query: DeliveryQuery, settings: ScheduleSettings) {
   const filter = toFilter(query);
-  const events = keys.flatMap(({ attempt: key, at }, i) => {
-    const [delivery, attempt] = [rows[i], attemptRows[i]];
-    const isVisible = delivery && (key === undefined || attempt) && matchesFilter(delivery, filter);
-    return isVisible ? [{ delivery, attempt, at }] : [];
+  return keys.flatMap((key) => {
+    const delivery = view.getSync(deliveries, key.delivery);
+    const attempt = view.getSync(attempts, key.attempt);
+    if (!delivery || (key.attempt !== undefined && !attempt) || !matchesFilter(delivery, filter)) return [];
+    const record = toDeliveryRecord(view, delivery, settings);
+    return [{ ...record, at: toIsoMillis(key.at), attempt: attempt ? toAttemptRecord(attempt) : null }];
   });
-  const eventDeliveries = events.map(({ delivery }) => delivery);
-  const records = await toDeliveryRecords(view, eventDeliveries, settings);
-  return events.map(({ attempt, at }, i) => ({
-    ...records[i]!,
-    at: toIsoMillis(at),
-    attempt: attempt === undefined ? null : toAttemptRecord(attempt),
-  }));
 }

@@ -21,7 +21,7 @@ export const emailHandlers = {
     const indexedFields = { recipient: "recipient", contract_id: "contract", purpose: "purpose" } as const;
     return context.store.read(async (view) => {
       const { rows, total } = await listPage(view, emails, query, filter, indexedFields);
-      return { items: await toEmailRecords(view, rows, context), total };
+      return { items: rows.map((row) => toEmailRecord(view, row, context)), total };
     });
   },
 
@@ -31,24 +31,22 @@ export const emailHandlers = {
   })),
 } satisfies ControlHandlers;
 
-export async function toEmailRecords(
+export function toEmailRecord(
   view: View,
-  rows: readonly Email[],
+  row: Email,
   { settings, clusters }: Pick<ControlContext, "settings" | "clusters">,
 ) {
-  const contractRows = await view.getAll(contracts, rows, ({ contract_id }) => contract_id ?? undefined);
-  const senders = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id ?? undefined);
-  return rows.map((row, i) => {
-    const { path: _, sent_at, events, ...rest } = row;
-    return {
-      ...rest,
-      ...composeEmail(row, contractRows[i]?.name ?? `contract ${row.contract_id}`, senders[i]?.name ?? "The service"),
-      sent_at: toIsoMillis(sent_at),
-      link: formatEmailLink(row, settings, clusters),
-      metadata: buildMetadata(row),
-      events: events.map((event) => ({ ...event, at: toIsoMillis(event.at) })),
-    };
-  });
+  const { path: _, sent_at, events, ...rest } = row;
+  const contract = view.getSync(contracts, row.contract_id)?.name ?? `contract ${row.contract_id}`;
+  const sender = view.getSync(workspaces, row.workspace_id)?.name ?? "The service";
+  return {
+    ...rest,
+    ...composeEmail(row, contract, sender),
+    sent_at: toIsoMillis(sent_at),
+    link: formatEmailLink(row, settings, clusters),
+    metadata: buildMetadata(row),
+    events: events.map((event) => ({ ...event, at: toIsoMillis(event.at) })),
+  };
 }
 
 /** The service's own texts are not public (DECISIONS.md, R27). */

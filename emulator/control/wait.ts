@@ -1,7 +1,7 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf, ResultOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
-import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
+import { contracts, formatCompositeId, readCompositeId } from "../cluster/contracts/rows.ts";
 import { streamItems } from "../http/event-stream.ts";
 import type { Rows, Store, View } from "../store/port.ts";
 import { matchesFilter, type RowFilter } from "../store/rows.ts";
@@ -62,22 +62,19 @@ export const waitHandlers = {
     });
     if (access.hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: deliveryRows = [] } = state;
-    const [eventIds, deliveryIds] = await store.read((view) =>
-      Promise.all([readCompositeIds(view, events), readCompositeIds(view, deliveryRows)]),
-    );
-    return {
+    return store.read((view) => ({
       reached: state.isReached,
       now: toIsoMillis(clock.now()),
-      activities: events.map(({ activity, contract_id, at }, i) => ({
-        ...{ activity, contract_id, composite_id: eventIds[i] ?? null },
+      activities: events.map(({ activity, contract_id, at }) => ({
+        ...{ activity, contract_id, composite_id: readCompositeId(view, contract_id) },
         at: toIsoMillis(at),
       })),
-      deliveries: deliveryRows.map(({ id, webhook_id, activity, contract_id, outcome }, i) => ({
+      deliveries: deliveryRows.map(({ id, webhook_id, activity, contract_id, outcome }) => ({
         ...{ id, webhook_id, activity, contract_id, outcome },
-        composite_id: deliveryIds[i] ?? null,
+        composite_id: readCompositeId(view, contract_id),
       })),
       contract: state.contract ?? null,
-    };
+    }));
   },
 } satisfies ControlHandlers;
 

@@ -2,21 +2,21 @@ import type { Fail } from "../../src/api/failures.ts";
 import { hasSucceeded, isAwaitingRetry, isUndelivered } from "../../src/api/webhook-health/attempts.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { type EmulatorSettings, getReceiverRules } from "../domain/settings.ts";
-import { type Workspace, workspaces } from "../domain/workspaces.ts";
+import { workspaces } from "../domain/workspaces.ts";
 import { inView } from "../http/handler.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
+import type { View } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, scheduleResend, showDelivery } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/record.ts";
 import { setWebhookEnabled, type Webhook, webhookRows } from "../webhooks/webhooks.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
-import { toListRecords } from "./deliveries.ts";
+import { toListRecord } from "./deliveries.ts";
 
 export const controlWebhookHandlers = {
   "emulator-webhooks.list": inView(async (view, _, { settings }) => {
     const rows = await view.list(webhookRows);
-    const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
-    return rows.map((webhook, i) => toWebhookRecord(webhook, owners[i], settings));
+    return rows.map((webhook) => toWebhookRecord(view, webhook, settings));
   }),
 
   "emulator-webhooks.enable": ({ params }, call) => switchWebhook(call, params.id, true),
@@ -33,14 +33,15 @@ type WebhookCall = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | 
 const switchWebhook = ({ store, clock, settings, fail }: WebhookCall, id: number, isEnabled: boolean) =>
   store.transaction(isEnabled ? "emulator-webhooks.enable" : "emulator-webhooks.disable", async (tx) => {
     const row = (await setWebhookEnabled(tx, id, isEnabled, clock.now())) ?? fail("no-such-webhook", { id });
-    return toWebhookRecord(row, await tx.get(workspaces, row.workspace_id), settings);
+    return toWebhookRecord(tx, row, settings);
   });
 
 function toWebhookRecord(
+  view: View,
   { created_at, disabled, custom_headers, description: _, created_by: __, ...rest }: Webhook,
-  owner: Workspace | undefined,
   settings: EmulatorSettings,
 ) {
+  const owner = view.getSync(workspaces, rest.workspace_id);
   return {
     ...rest,
     workspace: owner?.name ?? "",
@@ -88,7 +89,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
     completedCount += 1;
   }
   return {
-    items: await store.read((view) => toListRecords(view, resentDeliveries, settings)),
+    items: await store.read((view) => resentDeliveries.map((each) => toListRecord(view, each, settings))),
     remaining: pendingDeliveries.length - completedCount,
   };
 }

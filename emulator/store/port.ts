@@ -80,21 +80,15 @@ export interface IndexQuery<Index extends string> {
 
 /** A consistent view of the state: no transaction writes while it is open. */
 export interface View {
-  /** Returns the row synchronously, for work on thousands of rows. */
+  /** Returns the row synchronously. Returns undefined for a missing key, such as that of an optional field. */
   getSync<Row extends object, Key extends RowKey>(
     collection: Rows<Row, string, Key>,
-    key: NoInfer<Key>,
+    key: NoInfer<Key> | null | undefined,
   ): Row | undefined;
   get<Row extends object, Key extends RowKey>(
     collection: Rows<Row, string, Key>,
     key: NoInfer<Key>,
   ): Promise<Row | undefined>;
-  /** Replaces each item with the row that it refers to, or with undefined if it has no key or no row. */
-  getAll<Row extends object, Key extends RowKey, Item>(
-    collection: Rows<Row, string, Key>,
-    items: readonly Item[],
-    getKey: (item: Item) => NoInfer<Key> | undefined,
-  ): Promise<readonly (Row | undefined)[]>;
   list<Row extends object, Index extends string>(
     collection: Rows<Row, Index>,
     slice?: IndexQuery<Index>,

@@ -1,6 +1,6 @@
 import { extractHost } from "../../src/base/urls.ts";
 import { type ScheduledEntry, schedule, toContractKey } from "../clock/schedule.ts";
-import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
+import { contracts, formatCompositeId, readCompositeId } from "../cluster/contracts/rows.ts";
 import { causes } from "../store/causes.ts";
 import { type CauseRow, type IndexQuery, parseRowNumber, type Rows, type View } from "../store/port.ts";
 import {
@@ -25,8 +25,8 @@ export interface TraceRows {
   readonly attemptsByDelivery: ReadonlyMap<number, readonly DeliveryAttempt[]>;
   /** Scheduled entries, except deliveries, which have their own times. */
   readonly scheduledEntries: readonly ScheduledEntry[];
-  readonly webhooks: ReadonlyMap<number, Webhook>;
-  readonly contracts: ReadonlyMap<number, string>;
+  readonly webhooks: ReadonlyMap<number, Webhook | undefined>;
+  readonly contracts: ReadonlyMap<number, string | null>;
   readonly isTruncated: boolean;
 }
 
@@ -62,8 +62,7 @@ export async function findContractOfCauses(view: View, rows: readonly CauseRow[]
   }
   const [contract_id] = found;
   if (contract_id === undefined || found.size > 1) return undefined;
-  const [composite] = await readCompositeIds(view, [{ contract_id }]);
-  return composite;
+  return readCompositeId(view, contract_id) ?? undefined;
 }
 
 export type TraceRef =
@@ -154,22 +153,16 @@ class TraceGatherer {
     if (this.#size === 0) return undefined;
     const view = this.#view;
     const foundDeliveries = [...this.#deliveries.values()];
-    const webhooks = await view.getAll(webhookRows, foundDeliveries, ({ webhook_id }) => webhook_id);
     const events = [...this.#events.values()];
-    const attemptsByDelivery = new Map<number, readonly DeliveryAttempt[]>();
-    for (const row of foundDeliveries) {
-      attemptsByDelivery.set(row.id, await listAttempts(view, row));
-    }
-    const compositeIds = await readCompositeIds(view, events);
     return {
       causes: this.#causes,
       events: this.#events,
       deliveries: this.#deliveries,
       attempts: [...this.#attempts.values()],
-      attemptsByDelivery,
+      attemptsByDelivery: new Map(foundDeliveries.map((row) => [row.id, listAttempts(view, row)])),
       scheduledEntries: [...this.#scheduledEntries.values()],
-      webhooks: new Map(webhooks.flatMap((row) => (row ? [[row.id, row] as const] : []))),
-      contracts: new Map(events.flatMap((event, i) => (compositeIds[i] ? [[event.id, compositeIds[i]] as const] : []))),
+      webhooks: new Map(foundDeliveries.map(({ webhook_id: id }) => [id, view.getSync(webhookRows, id)])),
+      contracts: new Map(events.map(({ id, contract_id }) => [id, readCompositeId(view, contract_id)])),
       isTruncated: this.#isTruncated,
     };
   }
@@ -247,7 +240,7 @@ class TraceGatherer {
   async #addDeliveryWithAttempts(row: Delivery | undefined): Promise<void> {
     if (!row) return;
     await this.#addDelivery(row);
-    for (const attempt of await listAttempts(this.#view, row)) await this.#addAttempt(attempt);
+    for (const attempt of listAttempts(this.#view, row)) await this.#addAttempt(attempt);
   }
 
   async #addDelivery(row: Delivery | undefined): Promise<void> {

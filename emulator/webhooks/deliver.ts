@@ -126,7 +126,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 /** A resend belongs to the trace of its own cause. */
 function readTraceContext(view: View, entry: ScheduledEntry, event: WebhookEvent, scheduledNumber: number | null) {
   const cause = scheduledNumber === null ? entry.cause : event.cause;
-  const trace = getEventTrace(event, cause === null ? undefined : view.getSync(causes, cause));
+  const trace = getEventTrace(event, view.getSync(causes, cause));
   return { trace, span: deriveSpanId(trace, toAttemptSpanName(Number(entry.ref), scheduledNumber, entry.cause)) };
 }
 

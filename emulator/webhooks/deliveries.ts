@@ -154,8 +154,8 @@ const toAttemptKey = (deliveryId: number, number: number): string => `${delivery
 export const listAttemptKeys = ({ id, attempts }: Delivery): string[] =>
   Array.from({ length: attempts }, (_, index) => toAttemptKey(id, index + 1));
 
-export const listAttempts = async (view: View, delivery: Delivery): Promise<readonly DeliveryAttempt[]> =>
-  (await view.getAll(attempts, listAttemptKeys(delivery), (key) => key)).filter((attempt) => attempt !== undefined);
+export const listAttempts = (view: View, delivery: Delivery): DeliveryAttempt[] =>
+  listAttemptKeys(delivery).flatMap((key) => view.getSync(attempts, key) ?? []);
 
 /** Returns the name of an event in traces. The name is the ID of a cause, and span IDs are derived from it. */
 export const toEventName = (id: number): string => `event:${id}`;

@@ -36,7 +36,7 @@ export async function listDeliveries(
 ): Promise<{ readonly items: readonly LoggedDelivery[]; readonly total: number }> {
   const indexedFields = { contract_id: "contract", webhook_id: "webhook", outcome: "outcome" } as const;
   const { rows, total } = await listPage(view, deliveries, page, filter, indexedFields);
-  return { items: await Promise.all(rows.map((row) => withAttempts(view, row))), total };
+  return { items: rows.map((row) => withAttempts(view, row)), total };
 }
 
 /** Returns a delivery with its attempts and the body that is sent. Returns undefined if the delivery does not exist. */
@@ -48,11 +48,7 @@ export async function showDelivery(
   const delivery = await view.get(deliveries, id);
   if (!delivery) return undefined;
   const event = await view.get(webhookEvents, delivery.event_id);
-  return {
-    ...(await withAttempts(view, delivery)),
-    requestBody: formatEventBody(event, form),
-    headers: event?.headers,
-  };
+  return { ...withAttempts(view, delivery), requestBody: formatEventBody(event, form), headers: event?.headers };
 }
 
 /** Deletes the expired records. The request is not recorded as the cause, because a user cannot undo the deletion. */
@@ -163,7 +159,7 @@ export async function listLatestDeliveries(view: View, workspaceId: number, cont
   return latestDeliveries;
 }
 
-const withAttempts = async (view: View, delivery: Delivery): Promise<LoggedDelivery> => ({
+const withAttempts = (view: View, delivery: Delivery): LoggedDelivery => ({
   delivery,
-  attempts: await listAttempts(view, delivery),
+  attempts: listAttempts(view, delivery),
 });

@@ -198,12 +198,10 @@ export const selectContractsOfWorkspace = (workspaceId: number) =>
 export const formatCompositeId = (row: Pick<Contract, "id" | "kind">): string =>
   `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
 
-export async function readCompositeIds(
-  view: View,
-  sources: readonly { readonly contract_id: number | null }[],
-): Promise<readonly (string | undefined)[]> {
-  const rows = await view.getAll(contracts, sources, ({ contract_id: id }) => id ?? undefined);
-  return rows.map((row) => row && formatCompositeId(row));
+/** Returns null if there is no such contract. */
+export function readCompositeId(view: View, contractId: number | null): string | null {
+  const row = view.getSync(contracts, contractId);
+  return row ? formatCompositeId(row) : null;
 }
 
 export const formatReferenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;

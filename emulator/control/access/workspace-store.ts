@@ -5,7 +5,7 @@ import type { AnyRows, Cause, IndexQuery, RowKey, Rows, Store, Transaction, View
 import { largeWorkspaceCollections, workspaceCollections } from "../state/remove-workspace.ts";
 
 type Row = Readonly<Record<string, unknown>>;
-type OwnershipTest = (row: Row, view: View) => boolean | Promise<boolean>;
+type OwnershipTest = (row: Row, view: View) => boolean;
 
 /** Returns a store that hides the rows of other workspaces. Rows without a workspace are included. */
 export function scopeStore(store: Store, cause: Cause, workspace: number): Store {
@@ -20,10 +20,10 @@ export function scopeStore(store: Store, cause: Cause, workspace: number): Store
 
 function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
   const isOwned = ({ workspace_id }: Row) => workspace_id === workspace;
-  const isOwnedViaContract: OwnershipTest = async ({ contract_id }, view) =>
-    (await view.get(contracts, contract_id as number))?.workspace_id === workspace;
-  const isOwnedViaUser: OwnershipTest = async ({ user_id }, view) =>
-    (await view.get(users, user_id as number))?.workspace_id === workspace;
+  const isOwnedViaContract: OwnershipTest = ({ contract_id }, view) =>
+    view.getSync(contracts, contract_id as number)?.workspace_id === workspace;
+  const isOwnedViaUser: OwnershipTest = ({ user_id }, view) =>
+    view.getSync(users, user_id as number)?.workspace_id === workspace;
   const toEntries = (collections: readonly AnyRows[], isOwned: OwnershipTest) =>
     collections.map(({ name }): [string, OwnershipTest] => [name, isOwned]);
   return new Map([
@@ -37,11 +37,12 @@ function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
 
 function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View {
   const isVisible = (collection: AnyRows, row: object) => rules.get(collection.name)?.(row as Row, view) ?? true;
-  const filterVisible = async <R extends object>(collection: AnyRows, rows: readonly R[]): Promise<readonly R[]> => {
-    const tests = rows.map((row) => isVisible(collection, row));
-    // A promise for each of many rows would take most of the time.
-    const visibility = tests.every((test) => typeof test === "boolean") ? tests : await Promise.all(tests);
-    return rows.filter((_, i) => visibility[i]);
+  const getSync = <R extends object, Key extends RowKey>(
+    collection: Rows<R, string, Key>,
+    key: NoInfer<Key> | null | undefined,
+  ) => {
+    const row = view.getSync(collection, key);
+    return row && isVisible(collection, row) ? row : undefined;
   };
   const list = async <R extends object, Index extends string>(
     collection: Rows<R, Index>,
@@ -49,24 +50,14 @@ function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View 
   ) => {
     if (!rules.has(collection.name)) return view.list(collection, slice);
     const { offset = 0, limit, ...rest } = slice;
-    const rows = await filterVisible(collection, await view.list(collection, rest as IndexQuery<Index>));
-    return rows.slice(offset, limit === undefined ? undefined : offset + limit);
+    const rows = await view.list(collection, rest as IndexQuery<Index>);
+    const visibleRows = rows.filter((row) => isVisible(collection, row));
+    return visibleRows.slice(offset, limit === undefined ? undefined : offset + limit);
   };
   return {
     list,
-    getSync(collection, key) {
-      const row = view.getSync(collection, key);
-      // Rows that name their workspace are filtered here. Other rows are only reachable through such rows.
-      return row && isVisible(collection, row) ? row : undefined;
-    },
-    async get<R extends object, Key extends RowKey>(collection: Rows<R, string, Key>, key: NoInfer<Key>) {
-      const row = await view.get(collection, key);
-      return row && (await isVisible(collection, row)) ? row : undefined;
-    },
-    async getAll(collection, items, keyOf) {
-      const rows = await view.getAll(collection, items, keyOf);
-      return Promise.all(rows.map(async (row) => (row && (await isVisible(collection, row)) ? row : undefined)));
-    },
+    getSync,
+    get: async (collection, key) => getSync(collection, key),
     async count(collection, { offset: _, limit: __, ...slice } = {}) {
       return rules.has(collection.name)
         ? (await list(collection, slice as object)).length

@@ -56,11 +56,9 @@ export const activityHandlers = {
   "activities.list": inView(async (view) => {
     const events = (await view.list(webhookEvents, { reverse: true, limit: maxCountedEvents })).toReversed();
     const groups = groupBy(events, ({ workspace_id, activity }) => `${workspace_id}:${activity}`);
-    const eventGroups = [...groups.values()];
-    const owners = await view.getAll(workspaces, eventGroups, ([first]) => first!.workspace_id);
-    return eventGroups.map((group, i) => ({
+    return [...groups.values()].map((group) => ({
       workspace_id: group[0]!.workspace_id,
-      workspace: owners[i]?.name ?? "",
+      workspace: view.getSync(workspaces, group[0]!.workspace_id)?.name ?? "",
       activity: group[0]!.activity,
       count: group.length,
       first_at: toIsoMillis(group[0]!.at),

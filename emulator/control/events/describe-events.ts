@@ -12,9 +12,9 @@ import { attempts, deliveries } from "../../webhooks/deliveries.ts";
 import { streamWhileAllowed } from "../access/credentials.ts";
 import { toClockRecord } from "../clock.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
-import { toAttemptRecord, toDeliveryRecords } from "../deliveries.ts";
+import { toAttemptRecord, toDeliveryRecord } from "../deliveries.ts";
 import { toDeviceRecord } from "../device-grants.ts";
-import { toEmailRecords } from "../emails.ts";
+import { toEmailRecord } from "../emails.ts";
 import { isControlPlaneRead, toFaultRecord, toRequestRecord } from "../requests.ts";
 import { toSnapshotRecord } from "../state/state.ts";
 
@@ -75,9 +75,9 @@ async function describeRowEvents(
   const changedDeliveries = listNewest(changes, deliveries);
   const newAttempts = listNewest(changes, attempts);
   const changedEmails = listNewest(changes, emails);
-  const [deliveryRecords, emailRecords] = await store.read(async (view) => [
-    changedDeliveries.length === 0 ? [] : await toDeliveryRecords(view, changedDeliveries, settings),
-    changedEmails.length === 0 ? [] : await toEmailRecords(view, changedEmails, context),
+  const [deliveryRecords, emailRecords] = await store.read((view) => [
+    changedDeliveries.map((row) => toDeliveryRecord(view, row, settings)),
+    changedEmails.map((row) => toEmailRecord(view, row, context)),
   ]);
   return [
     ...listNewest(changes, contracts).map((row) => describeContract(row, changes, at)),

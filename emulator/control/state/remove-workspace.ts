@@ -176,14 +176,15 @@ export async function readWorkspaceRouting(view: View, workspace: Workspace): Pr
 type IdentifierSources = Awaited<ReturnType<typeof readIdentifierSources>>;
 
 async function readIdentifierSources(view: View) {
-  const approvals = await view.list(deviceApprovals);
   return {
     people: await view.list(users),
     contracts: await view.list(contracts),
     invitations: await view.list(invitations),
     installations: await view.list(appInstallations),
-    approvals,
-    grants: await view.getAll(deviceGrants, approvals, ({ device_code }) => device_code),
+    approvals: (await view.list(deviceApprovals)).map(({ user_id, device_code }) => ({
+      user_id,
+      userCode: view.getSync(deviceGrants, device_code)?.user_code,
+    })),
   };
 }
 
@@ -195,7 +196,6 @@ function listIdentifiers(workspace: Workspace, sources: IdentifierSources): Work
   const listTokens = (invitationKind: string) =>
     workspaceInvitations.flatMap(({ kind, token }) => (kind === invitationKind ? token : []));
   const teams = sources.installations.filter(isOwn).filter(({ app }) => app === "chat_a");
-  const { approvals, grants } = sources;
   return {
     cluster_emails: people.map(({ email }) => hashEmail(email)),
     cluster_clients: [workspace.client_id],
@@ -203,7 +203,7 @@ function listIdentifiers(workspace: Workspace, sources: IdentifierSources): Work
     counterparty_tokens: [...workspace.counterparty_tokens, ...listTokens("counterparty")],
     chat_a_teams: [...workspace.chat_a_teams, ...teams.flatMap(({ account }) => account?.id ?? [])],
     external_integrations: workspace.chat_b_tenants.map((tenant) => buildIntegrationKey(tenant)),
-    user_codes: grants.flatMap((grant, i) => (grant && peopleIds.has(approvals[i]!.user_id) ? grant.user_code : [])),
+    user_codes: sources.approvals.flatMap(({ user_id, userCode }) => (peopleIds.has(user_id) ? (userCode ?? []) : [])),
     signatories: sources.contracts
       .filter(isOwn)
       .flatMap((contract) => contract.signatories.map(({ email }) => hashEmail(email))),

@@ -14,25 +14,12 @@ export class LiveView implements View {
     this.#state = state;
   }
 
-  getSync<Row extends object>(collection: Rows<Row>, key: RowKey): Row | undefined {
+  getSync<Row extends object>(collection: Rows<Row>, key: RowKey | null | undefined): Row | undefined {
     return this.state.getTable(collection.name).get(key) as Row | undefined;
   }
 
   get<Row extends object>(collection: Rows<Row>, key: RowKey): Promise<Row | undefined> {
     return Promise.resolve(this.getSync(collection, key));
-  }
-
-  getAll<Row extends object, Item>(
-    collection: Rows<Row>,
-    items: readonly Item[],
-    getKey: (item: Item) => RowKey | undefined,
-  ): Promise<(Row | undefined)[]> {
-    const table = this.state.getTable(collection.name);
-    const findRow = (item: Item) => {
-      const key = getKey(item);
-      return key === undefined ? undefined : (table.get(key) as Row | undefined);
-    };
-    return Promise.resolve(items.map(findRow));
   }
 
   list<Row extends object, Index extends string>(

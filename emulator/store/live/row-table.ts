@@ -39,8 +39,8 @@ export class RowTable {
     return this.#entries.size;
   }
 
-  get(key: RowKey): object | undefined {
-    return this.#entries.get(key)?.row;
+  get(key: RowKey | null | undefined): object | undefined {
+    return this.#entries.get(key as RowKey)?.row;
   }
 
   /** Adds or replaces a row and freezes it. Returns the previous row. */

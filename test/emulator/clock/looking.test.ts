@@ -15,7 +15,6 @@ function createRecordingStore(store: Store, reads: unknown[]): Store {
   const noted = (view: View): View => ({
     getSync: (from, key) => view.getSync(from, key),
     get: (from, key) => view.get(from, key),
-    getAll: (from, things, keyOf) => view.getAll(from, things, keyOf),
     list(from, slice) {
       reads.push(slice?.by);
       return view.list(from, slice);
