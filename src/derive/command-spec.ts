@@ -1,6 +1,5 @@
-import type { Auth, CallableOperation, Column, Method, ResponseBody } from "../api/operation.ts";
+import type { CallableOperation, Column, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
-import type { Service } from "../api/services.ts";
 
 export interface PositionalSpec {
   readonly name: string;
@@ -109,18 +108,13 @@ export interface CommandDeclaration {
   readonly bodyFrom?: readonly string[];
 }
 
-/** Command of one operation, as plain data. */
-export interface CommandSpec extends CommandDeclaration {
-  readonly operation: string;
+/**
+ * Command of one operation, as plain data, with the operation. It has no schemas, which take longer to load than
+ * everything else before a request.
+ */
+export interface CommandSpec extends CommandDeclaration, CallableOperation {
   /** Module that declares the operation. The command loads no other module of the registry. */
   readonly resource: ResourceName;
-  readonly service: Service["name"];
-  readonly method: Method | readonly Method[];
-  readonly path: string;
-  readonly auth: Auth;
-  readonly body?: "json" | "form" | "jsonOrForm" | "raw" | "stream";
-  readonly responses: CallableOperation["responses"];
-  readonly maxDurationMs?: number;
   /** Kind of the success response with the most to show. */
   readonly output: ResponseBody["kind"];
   /**

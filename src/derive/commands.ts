@@ -18,7 +18,7 @@ import {
  * A hand-written command that replaces it can build on the result.
  */
 export function deriveCommand(operation: Operation, resource: ResourceName): CommandSpec {
-  const { request, service, method, path } = operation;
+  const { id, service, method, path, auth, request, responses, maxDurationMs } = operation;
   const isByHand = "by" in operation.cli;
   const cli = "by" in operation.cli ? { command: operation.cli.by } : operation.cli;
   const words = cli.command.split(" ");
@@ -32,20 +32,15 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
     positionals: derivePositionals(operation),
     flags,
     examples: operation.examples.map((example) => buildCommandExample(words, operation, flags, example)),
-    operation: operation.id,
-    resource,
-    service: service.name,
-    method,
-    path,
-    auth: operation.auth,
-    ...(request.body ? { body: request.body.kind } : {}),
+    ...{ id, resource, service: { name: service.name }, method, path, auth },
+    request: request.body ? { body: { kind: request.body.kind } } : {},
     responses: Object.fromEntries(
-      Object.entries(operation.responses).map(([status, answer]) => {
+      Object.entries(responses).map(([status, answer]) => {
         const { schema: _, ...rest } = { schema: undefined, ...answer };
         return [status, rest];
       }),
     ),
-    ...(operation.maxDurationMs === undefined ? {} : { maxDurationMs: operation.maxDurationMs }),
+    ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
     output: success.kind,
     schemaChecked: deriveNeedsSchema(operation, flags),
     fields:

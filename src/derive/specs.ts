@@ -39,13 +39,13 @@ export interface ConsoleOperation {
 
 /** Returns the operations of the control plane as plain data, because the page contains no schemas. */
 export function deriveConsoleOperations(): Record<string, ConsoleOperation> {
-  const specs = deriveAll().filter(({ service }) => service === "emulator");
+  const specs = deriveAll().filter(({ service }) => service.name === "emulator");
   return Object.fromEntries(
     specs.map((spec) => {
-      const needs = getRequiredRole(getOperationById(spec.operation));
+      const needs = getRequiredRole(getOperationById(spec.id));
       const flags = spec.flags.flatMap(({ flag, target }) => (target ? [[`${target.in}.${target.name}`, flag]] : []));
       return [
-        spec.operation,
+        spec.id,
         {
           method: [spec.method].flat()[0]!,
           path: spec.path,

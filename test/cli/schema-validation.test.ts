@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { Operation } from "../../src/api/operation.ts";
+import type { CallableOperation, Operation } from "../../src/api/operation.ts";
 import { getOperationById } from "../../src/api/registry.ts";
 import { convertValue, InvalidValueError } from "../../src/cli/parse/values.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import { buildArguments } from "../../src/cli/runtime/arguments.ts";
-import { toOperationOutline } from "../../src/cli/runtime/derived-command.ts";
 import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "../../src/client/errors.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 
 const specs = Object.values(deriveSpecs()).flat();
-const requireOperation = (spec: CommandSpec) => getOperationById(spec.operation) as Operation;
+const requireOperation = (spec: CommandSpec) => getOperationById(spec.id) as Operation;
 
 /** Valid and invalid values that users may enter. */
 const word = fc.oneof(
@@ -74,8 +73,8 @@ describe("command without schema validation", () => {
       await fc.assert(
         fc.asyncProperty(input, async ({ positionals, flags }) => {
           const parsedWords = { positionals, flags } as unknown as Parameters<typeof buildArguments>[2];
-          const bare = { ...spec, body: undefined } as unknown as CommandSpec;
-          const { args } = await buildArguments(bare, toOperationOutline(bare), parsedWords, {} as Host);
+          const bare = { ...spec, request: {} };
+          const { args } = await buildArguments(bare, bare, parsedWords, {} as Host);
           const problems = findProblems(requireOperation(spec), args);
           assert.deepEqual(
             problems.filter(({ path }) => !ruled.has(String(path[0]))),
@@ -98,16 +97,27 @@ function findProblems(operation: Operation, args: CallArguments): readonly Argum
   }
 }
 
-describe("operation outline of a command", () => {
+describe("operation of a command", () => {
+  const pickOperation = (operation: CallableOperation): CallableOperation => {
+    const { id, service, method, path, auth, request, responses, maxDurationMs } = operation;
+    return {
+      id,
+      service,
+      method,
+      path,
+      auth,
+      request,
+      responses,
+      ...(maxDurationMs !== undefined && { maxDurationMs }),
+    };
+  };
+
   it("equals the declaration without schemas for every operation", () => {
     for (const spec of specs) {
-      const { id, service, method, path, auth, request, responses, maxDurationMs } = requireOperation(spec);
-      assert.deepEqual(toOperationOutline(spec), {
-        id,
+      const { service, request, responses, ...operation } = pickOperation(requireOperation(spec));
+      assert.deepEqual(pickOperation(spec), {
+        ...operation,
         service: { name: service.name },
-        method,
-        path,
-        auth,
         request: request.body ? { body: { kind: request.body.kind } } : {},
         responses: Object.fromEntries(
           Object.entries(responses).map(([status, response]) => {
@@ -115,7 +125,6 @@ describe("operation outline of a command", () => {
             return [status, rest];
           }),
         ),
-        ...(maxDurationMs !== undefined && { maxDurationMs }),
       });
     }
   });

@@ -223,10 +223,10 @@ function formatSharedOptions({ command, except }: NonNullable<DescribedCommand["
 }
 
 function listOperationNotes(command: DescribedCommand): string[] {
-  const { operation, method, path, fields } = getUnderlyingOperation(command);
+  const { id, method, path, fields } = getUnderlyingOperation(command);
   return [
     ...(fields && fields.length > 0 ? [`Fields for --json= and --fields: ${fields.join(", ")}`] : []),
-    ...(operation ? [`API: ${[method].flat().join("|")} ${path} (${operation})`] : []),
+    ...(id ? [`API: ${[method].flat().join("|")} ${path} (${id})`] : []),
   ];
 }
 

@@ -25,7 +25,8 @@ export type Manifest = ReturnType<typeof buildManifest>;
 
 function toCommandEntry(command: DescribedCommand) {
   const { words, summary, description, positionals, flags, examples } = command;
-  const { operation, service, method, path, fields, body, output, confirm } = getUnderlyingOperation(command);
+  const { id, service, method, path, fields, request, output, confirm } = getUnderlyingOperation(command);
+  const operation = { operation: id, service: service?.name, method, path, fields, body: request?.body?.kind };
   return {
     command: words.join(" "),
     summary,
@@ -37,7 +38,7 @@ function toCommandEntry(command: DescribedCommand) {
       argv: ["svc", ...argv],
       ...(stdin === undefined ? {} : { stdin }),
     })),
-    ...(operation === undefined ? {} : { operation, service, method, path, fields, body, response: output, confirm }),
+    ...(id === undefined ? {} : { ...operation, response: output, confirm }),
   };
 }
 

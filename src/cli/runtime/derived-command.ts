@@ -80,7 +80,7 @@ export async function prepareRequest<Value = unknown>(
   if (globals.fields) checkFields(globals.fields, spec.fields);
   // The values that a signature adds are not parsed.
   const isChecked = !sign && !reads && !mustValidate(spec, input);
-  const operation = isChecked ? toOperationOutline(spec) : await loadOperation(spec);
+  const operation = isChecked ? spec : await loadOperation(spec);
   for (const { flag } of spec.flags.filter((spec) => spec.isSecret && input.flags[spec.flag] !== undefined)) {
     await context.output.warn(`warning: other users can read --${flag} on the command line; use --${flag}-file FILE|-`);
   }
@@ -195,26 +195,8 @@ function checkInput(spec: CommandSpec, operation: CallableOperation, args: CallA
 const mustValidate = ({ schemaChecked }: CommandSpec, { positionals, flags }: CommandInput): boolean =>
   schemaChecked === "all" || schemaChecked.some((name) => (positionals[name] ?? flags[name]) !== undefined);
 
-/** Loads the operation without its schemas, which take longer to load than everything else before a request. */
-export const toOperationOutline = ({
-  operation: id,
-  service,
-  body,
-  responses,
-  ...spec
-}: CommandSpec): CallableOperation => ({
-  id,
-  service: { name: service },
-  method: spec.method,
-  path: spec.path,
-  auth: spec.auth,
-  request: body === undefined ? {} : { body: { kind: body } },
-  responses,
-  ...(spec.maxDurationMs !== undefined && { maxDurationMs: spec.maxDurationMs }),
-});
-
 /** Loads the declaration from its own module, without the registry. */
-export async function loadOperation({ operation: id, resource }: CommandSpec): Promise<Operation> {
+export async function loadOperation({ id, resource }: CommandSpec): Promise<Operation> {
   const operations = Object.values(await resources[resource]()) as readonly unknown[];
   const operation = operations.find((value) => (value as Operation | null)?.id === id) as Operation | undefined;
   if (!operation) throw new Error(`${resource} declares no operation ${id}; rebuild with npm run build`);

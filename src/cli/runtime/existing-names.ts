@@ -18,7 +18,7 @@ export async function suggestExistingNames(
   context: Context,
 ) {
   if (!(error instanceof ServiceError) || error.problem.hint !== undefined || isOfOtherServer(error)) return error;
-  const spec = "operation" in declaration ? declaration : declaration.spec;
+  const spec = "id" in declaration ? declaration : declaration.spec;
   const isHidden = error.status === 403 && spec?.hidesMissing === true;
   if (error.status !== 404 && !isHidden) return error;
   const list = await listFor(declaration.words, spec);

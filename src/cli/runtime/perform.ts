@@ -72,7 +72,7 @@ function rejectUnusedOptions(
     throw new UsageError(`--${flag} cannot be used with svc ${declaration.words.join(" ")}`, { hint });
   };
   const output =
-    "operation" in declaration
+    "id" in declaration
       ? declaration.output
       : (declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined));
   const isContent = output === "bytes" || output === "html" || output === "content";
@@ -81,7 +81,7 @@ function rejectUnusedOptions(
   const isRefused = flag === "format" ? isContent : isContent || output === "empty" || output === "text";
   if (flag && isRefused)
     reject(flag, isContent ? "The response is printed unchanged." : "The command prints no fields and no table.");
-  const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
+  const sendsNothing = !("id" in declaration) && declaration.sendsNothing === true;
   const unused = sendsNothing ? requestOptions.find((name) => givenGlobals[name] !== undefined) : undefined;
   if (unused !== undefined) reject(unused, "It sends no requests.");
 }
@@ -141,7 +141,7 @@ async function exportSpan(span: Span, settings: OtelSettings, { host, shutdown }
 async function runWithPrompts(declaration: DeclaredCommand, input: CommandInput, context: Context) {
   for (let currentInput = input; ; ) {
     try {
-      if ("operation" in declaration) return await runDerivedCommand(declaration, currentInput, context);
+      if ("id" in declaration) return await runDerivedCommand(declaration, currentInput, context);
       const command = await loadWrittenCommand(declaration.words, declaration.module);
       return await command.run(currentInput, context, declaration.spec);
     } catch (error) {
@@ -174,7 +174,7 @@ async function completeInput(declaration: DeclaredCommand, input: CommandInput, 
 }
 
 async function requireTarget(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {
-  const service = ("operation" in declaration ? declaration : declaration.spec)?.service;
+  const service = ("id" in declaration ? declaration : declaration.spec)?.service.name;
   if (flags["dry-run"] === true) return;
   if (service === "router" || service === "contracts") await context.target(service);
 }

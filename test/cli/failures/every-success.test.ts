@@ -28,7 +28,7 @@ async function startRespondingService(t: TestContext, status: number, body: stri
 }
 
 const lines = await prepareSendingLines();
-const derivedLines = lines.filter(({ line }) => "operation" in line.command);
+const derivedLines = lines.filter(({ line }) => "id" in line.command);
 
 describe("successful 2xx response to a command", () => {
   for (const status of [200, 201, 202, 204]) {
@@ -44,7 +44,7 @@ describe("successful 2xx response to a command", () => {
             const { result } = await runPrepared(t, example, service, ["--json"]);
             const isAsDeclared = spec.responses[status] !== undefined || isPassing(spec);
             const isReported = result.stderr.includes(
-              `The response of ${spec.operation} differs from its declaration: status ${status} `,
+              `The response of ${spec.id} differs from its declaration: status ${status} `,
             );
             if (body === "" && requiresContent(spec, status)) {
               const message = `, but the service responded ${status} with an empty body.`;

@@ -158,8 +158,9 @@ const canBeFolder = ({ command, spec }: FileInput): boolean =>
 /** Whether the file may be empty, like a request body, a delivery or an upload. */
 const canBeEmpty = ({ command, name, spec }: FileInput): boolean =>
   (isFlag(spec) && spec.isBase64 === true) ||
-  ["raw", "stream"].includes((command as Partial<CommandSpec>).body ?? "") ||
-  (["raw", "stream"].includes((command as { spec?: CommandSpec }).spec?.body ?? "") && name === "--file") ||
+  ["raw", "stream"].includes((command as Partial<CommandSpec>).request?.body?.kind ?? "") ||
+  (["raw", "stream"].includes((command as { spec?: CommandSpec }).spec?.request.body?.kind ?? "") &&
+    name === "--file") ||
   // An empty state can be repaired, and a receiver may have received no deliveries.
   /^(files upload <path>|intake create --file|contracts reconcile --received|webhooks replay --from|emulator repair <file>|api --data|webhooks (sign|verify|explain) <body>|webhooks (verify|explain) --headers)$/.test(
     `${getCommandName(command)} ${name}`,

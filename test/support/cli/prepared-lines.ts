@@ -119,12 +119,12 @@ export function selectOneOfEachKind(lines: readonly PreparedLine[]): readonly Pr
   const seenKinds = new Set<string>();
   return lines.filter(({ line: { command } }) => {
     if (!isDerived(command)) return true;
-    const { service, auth, body, output, rows, columns, paging, confirm, schemaChecked, responses } = command;
+    const { service, auth, request, output, rows, columns, paging, confirm, schemaChecked, responses } = command;
     const has = [rows, columns, paging, confirm, schemaChecked.length > 0 || undefined].map((one) => one !== undefined);
     const kind = JSON.stringify([
       service,
       auth,
-      body,
+      request,
       output,
       has,
       Object.values(responses).map((response) => response?.kind),
@@ -133,7 +133,7 @@ export function selectOneOfEachKind(lines: readonly PreparedLine[]): readonly Pr
   });
 }
 
-const isDerived = (command: CommandDeclaration): command is CommandSpec => "operation" in command;
+const isDerived = (command: CommandDeclaration): command is CommandSpec => "id" in command;
 
 /** Removes the format flags of an example if the line requests JSON, because only one format is allowed. */
 const removeOtherFormat = (argv: readonly string[], flags: readonly string[]): readonly string[] =>

@@ -52,8 +52,8 @@ export function explainRejection({ declaration, input, globals }: InterpretedLin
 
 function explainCommand(command: string, declaration: DeclaredCommand): string | undefined {
   if (allowedCommands.has(command)) return undefined;
-  if ("operation" in declaration && declaration.output === "events") return "It never ends.";
-  const { operation } = getUnderlyingOperation(declaration);
+  if ("id" in declaration && declaration.output === "events") return "It never ends.";
+  const { id: operation } = getUnderlyingOperation(declaration);
   return rejectedCommands[command] ?? explainUserOnly({ command, operation });
 }
 
@@ -69,7 +69,7 @@ function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknow
 
 /** Reports whether a positional is a file. Positionals of operations and of `svc api` are parts of the URL. */
 const isFilePositional = (name: string, { words, ...declaration }: DeclaredCommand): boolean =>
-  ["path", "file", "body"].includes(name) && !("operation" in declaration) && words[0] !== "api";
+  ["path", "file", "body"].includes(name) && !("id" in declaration) && words[0] !== "api";
 
 const isOutside = (file: unknown): boolean => file !== "-" && !fileNamePattern.test(String(file));
 
