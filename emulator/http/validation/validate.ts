@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { getValueAt, lookupTable } from "../../../src/base/object.ts";
-import { getLastValue, type RequestFields } from "../bodies/fields.ts";
+import { pickLastValues, type RequestFields } from "../bodies/fields.ts";
 import type { DecodedBody } from "../bodies/json.ts";
 import { coerceLax, type StringCoercer, stringCoercers } from "./lax-coercion.ts";
 import {
@@ -58,25 +58,36 @@ export function createValidator({ request, service }: Operation): RequestValidat
 const partOfInput = { path: "params", query: "query", header: "headers" } as const;
 
 function createFieldsCheck(part: Exclude<RequestPart, "body">, schema: z.ZodObject): PartCheck {
-  const coerceFields = createStringCoercer(schema);
-  const names = Object.keys(schema.shape);
+  const fields = Object.entries(schema.shape).map(([name, field]) => {
+    const fieldSchema = unwrapSchema(field as z.ZodType);
+    const { element } = getSchemaDefinition(fieldSchema);
+    const coerce = stringCoercers[getSchemaKind(element ?? fieldSchema)] ?? keepString;
+    return { name, isList: element !== undefined, coerce };
+  });
   const target = partOfInput[part];
   return (parts, input, problems) => {
-    let fields = parts[target];
-    // Only declared headers are validated, because the others belong to the protocol.
-    if (part === "header") fields = Object.fromEntries(names.map((name) => [name, fields[name]]));
-    const values = coerceFields(fields);
+    const received = parts[target];
+    // Only declared headers are validated, because the others belong to the protocol. Other undeclared names remain,
+    // because the schema decides whether they are valid.
+    const source: Record<string, unknown> = part === "header" ? Object.create(null) : pickLastValues(received);
+    const values: Record<string, unknown> = Object.assign(Object.create(null), source);
+    for (const { name, isList, coerce } of fields) {
+      const value = received[name];
+      if (value === undefined) continue;
+      const texts = [value].flat();
+      source[name] = isList ? texts : texts.at(-1);
+      values[name] = isList ? texts.map((text) => coerce(text)) : coerce(texts.at(-1)!);
+    }
     const parsed = schema.safeParse(values);
     if (parsed.success) {
       input[target] = parsed.data;
       return;
     }
-    const findSource = (name: string) =>
-      Array.isArray(values[name]) ? [fields[name]].flat() : getLastValue(fields[name]);
-    const sources = Object.fromEntries(Object.keys(fields).map((name) => [name, findSource(name)]));
-    for (const issue of parsed.error.issues) problems.push({ part, issue, schema, source: sources });
+    for (const issue of parsed.error.issues) problems.push({ part, issue, schema, source });
   };
 }
+
+const keepString: StringCoercer = (text) => text;
 
 /** Length below which a document cannot have more problems than the limit. */
 const maxShortDocumentLength = 1_000;
@@ -145,29 +156,6 @@ function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
     if (lastValue === "") form.delete(name);
     else if (lastValue !== undefined) form.set(name, lastValue);
   }
-}
-
-const keepString: StringCoercer = (text) => text;
-
-/** Creates the function that converts the strings of a path, a query or the headers to the types of the schema. */
-function createStringCoercer(schema: z.ZodObject): (fields: RequestFields) => Record<string, unknown> {
-  const fields = Object.entries(schema.shape).map(([name, field]) => {
-    const fieldSchema = unwrapSchema(field as z.ZodType);
-    const { type, element } = getSchemaDefinition(fieldSchema);
-    const isList = type === "array";
-    return { name, list: isList, read: stringCoercers[getSchemaKind(isList ? element : fieldSchema)] ?? keepString };
-  });
-  return (input) => {
-    const values: Record<string, unknown> = Object.create(null);
-    // Undeclared names remain, because the schema decides whether they are valid.
-    for (const name of Object.keys(input)) values[name] = getLastValue(input[name]);
-    for (const { name, list, read } of fields) {
-      const value = input[name];
-      if (value === undefined) continue;
-      values[name] = list ? [value].flat().map((text) => read(text as string)) : read(getLastValue(value)!);
-    }
-    return values;
-  };
 }
 
 /** Sorts issues of dictionary keys by their order in `source`, because an object lists keys like numbers first. */
