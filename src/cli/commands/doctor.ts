@@ -132,9 +132,7 @@ async function checkSignIns(context: Context): Promise<CheckResult> {
 async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   const file = resolveStateFile(host, undefined);
   const running = await readRunFileOf(file, undefined);
-  const setting = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
-    () => undefined,
-  );
+  const setting = await resolveEmulatorSetting({ globals, host }, running !== undefined).catch(() => undefined);
   if (setting && !globals.emulator && (!running || setting.url.origin.startsWith("profile "))) {
     const { value: url, origin } = setting.url;
     const location = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;

@@ -124,29 +124,22 @@ async function createEmulatorSettings(emulator: LocalEmulator, host: Host): Prom
   };
 }
 
-export interface ControlPlaneSettings {
-  readonly url: SettingValue;
-  readonly token: SettingValue | undefined;
+function toControlPlane(address: SettingValue | undefined, token: SettingValue | undefined) {
+  const url = checkUrl(address);
+  return url && { url: { ...url, value: url.value.replace(/\/_emulator$/, "") }, token };
 }
 
-export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlPlaneSettings | undefined {
-  const url = checkUrl(readVariable(host, "SVC_EMULATOR_URL"));
-  return url && { url: removePath(url), token: readVariable(host, "SVC_EMULATOR_TOKEN") };
-}
+export const readEnvironmentEmulator = (host: Pick<Host, "env">) =>
+  toControlPlane(readVariable(host, "SVC_EMULATOR_URL"), readVariable(host, "SVC_EMULATOR_TOKEN"));
 
 /**
  * Resolves the control plane of a profile. Returns undefined if the profile has none. Only this control plane receives
  * the profile's token. Without one, as in a pipeline, the environment provides the token.
  */
-export async function readProfileEmulator({
-  globals,
-  host,
-}: SettingsContext): Promise<ControlPlaneSettings | undefined> {
-  const profile = await resolveProfile({ globals, host });
-  const url = checkUrl(profile?.read("emulator_url"));
-  return (
-    url && { url: removePath(url), token: profile?.read("emulator_token") ?? readVariable(host, "SVC_EMULATOR_TOKEN") }
-  );
+export async function readProfileEmulator(surroundings: SettingsContext) {
+  const profile = await resolveProfile(surroundings);
+  const token = profile?.read("emulator_token") ?? readVariable(surroundings.host, "SVC_EMULATOR_TOKEN");
+  return toControlPlane(profile?.read("emulator_url"), token);
 }
 
 /** Returns the public half of the API key in a profile that names an emulator. The key selects the workspace. */
@@ -159,10 +152,7 @@ export async function readProfileKey(surroundings: SettingsContext): Promise<str
  * Resolves the emulator without a state on the command line. An emulator of --profile precedes the environment, and one
  * of SVC_PROFILE precedes the emulator of this folder, as for other settings. The current profile comes last.
  */
-export async function resolveEmulatorSetting(
-  surroundings: SettingsContext,
-  isLocalRunning: () => Promise<boolean>,
-): Promise<ControlPlaneSettings | undefined> {
+export async function resolveEmulatorSetting(surroundings: SettingsContext, isLocalRunning: boolean) {
   const { globals, host } = surroundings;
   const profileEmulator = globals.profile === undefined ? undefined : await readProfileEmulator(surroundings);
   if (globals.profile !== undefined && !profileEmulator)
@@ -171,11 +161,9 @@ export async function resolveEmulatorSetting(
     });
   const first = profileEmulator ?? readEnvironmentEmulator(host);
   if (first) return first;
-  if (readVariable(host, "SVC_PROFILE") === undefined && (await isLocalRunning())) return undefined;
+  if (readVariable(host, "SVC_PROFILE") === undefined && isLocalRunning) return undefined;
   return readProfileEmulator(surroundings);
 }
-
-const removePath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
 
 /** The environment precedes the profile, regardless of how the profile was selected. */
 export const resolveOAuthClientSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>

@@ -104,7 +104,7 @@ export async function resolveControlTarget(
   const state = resolveStateFile(host, file);
   const content = await inspectRunFileOf(state, file);
   const running = content.status === "running" ? content.running : undefined;
-  const isHere = async () => content.status === "running" || content.status === "ended";
+  const isHere = content.status === "running" || content.status === "ended";
   const setting = file === undefined ? await resolveEmulatorSetting({ globals, host }, isHere) : undefined;
   if (setting) {
     const { value: url, origin } = setting.url;

@@ -156,9 +156,7 @@ export async function probeListener(url: string): Promise<Liveness | undefined> 
   );
 }
 
-export const getMainCluster = ({
-  clusters,
-}: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
+export const getMainCluster = ({ clusters }: Pick<EmulatorAccess, "clusters">) =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
 
 export function createEmulatorConnection(emulator: EmulatorAccess): Pick<ServiceTarget, "baseUrls" | "credentials"> {
@@ -175,10 +173,7 @@ export function createEmulatorConnection(emulator: EmulatorAccess): Pick<Service
   };
 }
 
-export const collectSecrets = ({
-  clusters,
-  token,
-}: Pick<EmulatorAccess, "clusters" | "token">): readonly (string | undefined)[] => [
+export const collectSecrets = ({ clusters, token }: Pick<EmulatorAccess, "clusters" | "token">) => [
   token,
   ...clusters.flatMap(({ clientSecret, clusterKey, hmacKey }) => [clientSecret, clusterKey, hmacKey]),
 ];
