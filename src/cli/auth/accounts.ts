@@ -70,17 +70,13 @@ export async function changeAccount(
   address: string,
   change: (account: Account | undefined) => Account | undefined | Promise<Account | undefined>,
 ): Promise<Account | undefined> {
-  let account: Account | undefined;
-  await changePrivateFile<TokenFile>(context, getTokensPath(context), checkAccounts, async (content) => {
-    const accounts = content?.accounts ?? {};
-    account = await change(Object.hasOwn(accounts, address) ? accounts[address] : undefined);
-    const otherAccounts = Object.entries(accounts).filter(([name]) => name !== address);
-    return {
-      ...content,
-      accounts: Object.fromEntries(account ? [...otherAccounts, [address, account]] : otherAccounts),
-    };
+  const path = getTokensPath(context);
+  const { accounts } = await changePrivateFile<TokenFile>(context, path, checkAccounts, async (content) => {
+    const { [address]: before, ...otherAccounts } = content?.accounts ?? {};
+    const account = await change(before);
+    return { ...content, accounts: { ...otherAccounts, ...(account && { [address]: account }) } };
   });
-  return account;
+  return accounts?.[address];
 }
 
 /** Throws CommandFailedError before the user approves a device whose tokens cannot be stored. */
