@@ -36,14 +36,8 @@ const groupLines = ({ name, summary, commands }: CommandTreeGroup): string[] => 
   ...commands.flatMap(formatCommand),
 ];
 
-function formatCommand({
-  words,
-  summary,
-  description = "",
-  positionals,
-  flags,
-  examples,
-}: CommandDeclaration): string[] {
+function formatCommand(command: CommandDeclaration): string[] {
+  const { words, summary, description = "", positionals, flags, examples } = command;
   const usage = positionals.map(({ name, optional, variadic }) => {
     const label = `\\fI${escapeRoff(name.replaceAll("_", "-"))}\\fR${variadic ? "..." : ""}`;
     return optional ? `[${label}]` : label;

@@ -110,13 +110,8 @@ export function getCredentialHint({ operation, status, headers }: ServiceError):
 
 /** If the message has no subject, the path provides it. The status follows instead of a full stop. */
 function describeProblem(error: ServiceError): string {
-  const {
-    operation,
-    method,
-    path,
-    status,
-    problem: { message, fields },
-  } = error;
+  const { operation, method, path, status, problem } = error;
+  const { message, fields } = problem;
   const resource = operation === undeclaredOperation ? undefined : findNamedResource(path);
   const resourceName =
     resource && `${resource.noun} ${resource.id.length > maxIdLength ? `${resource.id.slice(0, 12)}…` : resource.id}`;

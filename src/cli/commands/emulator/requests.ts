@@ -51,23 +51,12 @@ const emulatorRequests = defineCommand({
   },
 });
 
-const excludesReads = ({
-  flags: { reads, service, operation, id },
-}: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
-  [reads, service, operation, id].every((value) => value === undefined) ? { reads: false } : {};
+const excludesReads = ({ flags }: CommandInput): { readonly reads?: boolean } =>
+  ["reads", "service", "operation", "id"].every((name) => flags[name] === undefined) ? { reads: false } : {};
 
-function formatLine({
-  at,
-  listener,
-  method,
-  target,
-  status,
-  operation,
-  failure,
-  findings,
-  duration_ms: durationMs,
-}: EventOf<typeof watchRequests>): string {
-  const description = failure ?? operation ?? "not declared";
+function formatLine(event: EventOf<typeof watchRequests>): string {
+  const { at, listener, method, target, status, findings, duration_ms: durationMs } = event;
+  const description = event.failure ?? event.operation ?? "not declared";
   const findingsNote = findings.length === 0 ? "" : ` (${findings.map(({ code }) => code).join(", ")})`;
   return `${at} ${listener} ${method} ${target} ${status} ${durationMs} ms ${description}${findingsNote}`;
 }
