@@ -1,12 +1,24 @@
 import { getVocabulary, isoTimePattern } from "../fields.ts";
-import { isStandInToken, isStandInWord } from "../stand-ins.ts";
+import { isStandInWord } from "../stand-ins.ts";
 import type { ReplayLinks } from "./links.ts";
 
 export type TextDifference = "wording" | "enumeration" | "value" | "time-format" | "time";
 
-/** Parts of a recorded string that can differ in a replay. */
-const replaceablePartPattern =
-  /https?:\/\/[^/\s"'?#]{1,255}|(?<![\w.-])eyJ[\w.-]+|qx[a-x]{9}@qx[a-x]{7}\.example|\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|(?<![A-Za-z0-9])(?:safe|5afe)[A-Za-z0-9+/_=-]*|\b[A-Z]{1,5}-\d{1,20}\b|\bqx[a-x]{7}\b|\d{1,40}/gi;
+/** Parts of a recorded string that can differ in a replay. The name of a group is the kind of the part. */
+const replaceablePattern =
+  /(?<origin>https?:\/\/[^/\s"'?#]{1,255})|(?<email>[Qq][Xx][A-Xa-x]{9}@[Qq][Xx][A-Xa-x]{7}\.example)|(?<uuid>(?<![A-Za-z0-9])5afe[0-9a-f]{4}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w+/=-]))|(?<token>(?<![\w.-])eyJ[\w.-]+|(?<![A-Za-z0-9])(?:safe|5afe)[\w+/=-]*)|(?<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?)|(?<id>\b[A-Z]{1,5}-\d{1,20}\b)|(?<words>\b[Qq][Xx][A-Xa-x]{7}\b(?:[ ,.-]{1,3}[Qq][Xx][A-Xa-x]{7}\b)*)|(?<digits>\d{1,40})/g;
+
+type PartKind = "origin" | "email" | "uuid" | "token" | "time" | "id" | "words" | "digits";
+
+/** Patterns of the corresponding parts of a replayed string. Parts of other kinds can be any text. */
+const replayedPatterns: Readonly<Partial<Record<PartKind, RegExp>>> = {
+  origin: /https?:\/\/[^/\s"'?#]+/y,
+  uuid: /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y,
+  token: /[A-Za-z0-9+/_=.-]+/y,
+  time: /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/y,
+  id: /[A-Z]{1,5}-\d{1,20}/y,
+  digits: /\d{1,40}/y,
+};
 
 /** Times can differ by the duration of a request. */
 const maxTimeDeviationMs = 5_000;
@@ -14,6 +26,7 @@ const maxTimeDeviationMs = 5_000;
 /** Formats a time as a pattern such as `9999-99-99T99:99:99.999Z`. */
 export const describeTimeFormat = (time: string): string => time.replace(/\d/g, "9");
 export const isIsoTime = (text: string): boolean => isoTimePattern.test(text);
+const isUrl = (text: string): boolean => /^https?:\/\//.test(text);
 
 /**
  * Explains how a replayed string differs from the recorded one. Returns undefined if only replaceable parts differ.
@@ -30,65 +43,48 @@ export function compareText(
   const { values } = getVocabulary();
   const difference: TextDifference =
     values.has(recorded) || values.has(actual) ? "enumeration" : isFailure ? "wording" : "value";
-  if (/^https?:\/\//.test(recorded) !== /^https?:\/\//.test(actual)) return difference;
-  const { pieces, rest } = splitVolatile(recorded);
-  const found = matchTextPieces(actual, rest, pieces.map(getKind));
-  if (!found) return /^https?:\/\//.test(recorded) && linkUrl(recorded, actual, links) ? undefined : difference;
-  for (const [at, piece] of pieces.entries()) {
-    if (!isSamePiece(piece, found[at]!, links, /^https?:\/\//.test(recorded))) return difference;
-  }
-  for (const [at, piece] of pieces.entries()) if (!/^\d+$/.test(piece)) links.linkText(piece, found[at]!);
+  if (isUrl(recorded) !== isUrl(actual)) return difference;
+  const parts = [...recorded.matchAll(replaceablePattern)].map(({ 0: text, index, groups }) => {
+    const [kind] = Object.entries(groups!).find(([, part]) => part !== undefined) as [PartKind, string];
+    return { kind, text, from: index, to: index + text.length };
+  });
+  const literals = [...parts, undefined].map((part, at) => recorded.slice(parts[at - 1]?.to ?? 0, part?.from));
+  const patterns = parts.map(({ kind }) => replayedPatterns[kind]);
+  const found = matchTextPieces(actual, literals, patterns);
+  if (!found) return isUrl(recorded) && linkUrl(recorded, actual, links) ? undefined : difference;
+  const isSame = parts.every(
+    ({ kind, text }, at) =>
+      // The numbers in a URL belong to its path or to its signature.
+      (kind === "digits" && isUrl(recorded)) || isSamePart(kind, text, found[at]!, links),
+  );
+  if (!isSame) return difference;
+  for (const [at, { kind, text }] of parts.entries()) if (kind !== "digits") links.linkText(text, found[at]!);
   links.linkText(recorded, actual);
   return undefined;
 }
 
-/**
- * Splits a recorded string into replaceable parts and the text around them. Consecutive stand-in words are one part.
- */
-function splitVolatile(text: string): { readonly pieces: readonly string[]; readonly rest: readonly string[] } {
-  const pieces: string[] = [];
-  const rest = [""];
-  let at = 0;
-  for (const { 0: piece, index } of text.matchAll(replaceablePartPattern)) {
-    const between = text.slice(at, index);
-    const last = pieces.at(-1);
-    const isPhrase =
-      last !== undefined && isStandInWord(piece) && /qx[a-x]{7}$/i.test(last) && /^[ ,.-]{1,3}$/.test(between);
-    if (isPhrase) pieces[pieces.length - 1] = last + between + piece;
-    else {
-      rest[pieces.length] = between;
-      pieces.push(piece);
-      rest.push("");
-    }
-    at = index + piece.length;
-  }
-  rest[pieces.length] = text.slice(at);
-  return { pieces, rest };
-}
-
-function getKind(piece: string): TextPieceKind {
-  if (/^https?:/.test(piece)) return "origin";
-  if (/^\d+$/.test(piece)) return "digits";
-  if (/^[A-Z]{1,5}-\d+$/.test(piece)) return "id";
-  if (isIsoTime(piece)) return "time";
-  if (/^[0-9a-f-]{36}$/.test(piece)) return "uuid";
-  return isStandInToken(piece) || piece.startsWith("eyJ") ? "token" : "text";
-}
-
-function isSamePiece(recorded: string, actual: string, links: ReplayLinks, isUrl: boolean): boolean {
+function isSamePart(kind: PartKind, recorded: string, actual: string, links: ReplayLinks): boolean {
   if (recorded === actual) return true;
-  if (/^\d+$/.test(recorded)) return isUrl || links.findNumber("", Number(recorded)) === Number(actual);
-  if (isIsoTime(recorded)) return compareTimes(recorded, actual, links) === undefined;
-  if (/^[A-Z]{1,5}-\d+$/.test(recorded)) return recorded.split("-")[0] === actual.split("-")[0];
-  // Both strings derive from the request, so another word, or another case of it, is a difference.
-  const words = recorded.split(/[ ,.-]+/);
-  if (words.every(isStandInWord)) {
-    const others = actual.split(/[ ,.-]+/);
-    const own = others.filter(isStandInWord);
-    // The remaining words come from data that was not recorded, such as the name of a template.
-    return own.length < others.length && own.join() === words.filter((word) => own.includes(word)).join();
+  switch (kind) {
+    case "digits":
+      return links.findNumber("", Number(recorded)) === Number(actual);
+    case "time":
+      return compareTimes(recorded, actual, links) === undefined;
+    case "id":
+      return recorded.split("-")[0] === actual.split("-")[0];
+    // Stand-ins in both strings derive from the request, so another one, or another case of a word, is a difference.
+    case "email":
+      return !/qx[a-x]{9}@/i.test(actual);
+    case "words": {
+      const others = actual.split(/[ ,.-]+/);
+      const own = others.filter(isStandInWord);
+      const expected = recorded.split(/[ ,.-]+/).filter((word) => own.includes(word));
+      // The remaining words come from data that was not recorded, such as the name of a template.
+      return own.length < others.length && own.join() === expected.join();
+    }
+    default:
+      return true;
   }
-  return !recorded.includes("@") || !/qx[a-x]{9}@/i.test(actual);
 }
 
 function compareTimes(recorded: string, actual: string, links: ReplayLinks): TextDifference | undefined {
@@ -109,49 +105,33 @@ function linkUrl(recorded: string, actual: string, links: ReplayLinks): boolean 
   return true;
 }
 
-/** Kind of a part in a pattern. */
-type TextPieceKind = "digits" | "id" | "time" | "uuid" | "token" | "origin" | "text";
-
-const piecePatterns: Readonly<Record<Exclude<TextPieceKind, "text">, RegExp>> = {
-  digits: /\d{1,40}/y,
-  id: /[A-Z]{1,5}-\d{1,20}/y,
-  time: /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/y,
-  uuid: /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y,
-  token: /[A-Za-z0-9+/_=.-]+/y,
-  origin: /https?:\/\/[^/\s"'?#]+/y,
-};
-
 /**
  * Matches a string of literal and variable parts: `literals[0] piece[0] literals[1] …`. Returns the variable parts, or
- * undefined if the string does not match. A part is text by default, and as short as possible.
+ * undefined if the string does not match. A part without a pattern is as short as possible.
  */
 export function matchTextPieces(
   text: string,
-  literals: readonly string[],
-  kinds: readonly TextPieceKind[] = literals.slice(1).map(() => "text"),
+  [first = "", ...others]: readonly string[],
+  patterns: readonly (RegExp | undefined)[] = [],
 ): readonly string[] | undefined {
-  if (!text.startsWith(literals[0]!)) return undefined;
-  let at = literals[0]!.length;
+  if (!text.startsWith(first)) return undefined;
+  let at = first.length;
   const pieces: string[] = [];
-  for (const [index, kind] of kinds.entries()) {
-    const next = literals[index + 1]!;
-    const isLast = index === kinds.length - 1;
-    const end = kind === "text" ? findTextEnd(text, at, next, isLast) : findFormEnd(text, at, kind);
-    if (end === undefined || end <= at || !text.startsWith(next, end)) return undefined;
+  for (const [index, next] of others.entries()) {
+    const end = findPieceEnd(text, at, next, index === others.length - 1, patterns[index]);
+    if (end <= at || !text.startsWith(next, end)) return undefined;
     pieces.push(text.slice(at, end));
     at = end + next.length;
   }
   return at === text.length ? pieces : undefined;
 }
 
-function findTextEnd(text: string, at: number, next: string, isLast: boolean): number | undefined {
+/** Returns at most the position of the start if there is no end. */
+function findPieceEnd(text: string, at: number, next: string, isLast: boolean, pattern: RegExp | undefined): number {
+  if (pattern) {
+    pattern.lastIndex = at;
+    return pattern.test(text) ? pattern.lastIndex : at;
+  }
   if (isLast) return text.length - next.length;
-  const found = next === "" ? at + 1 : text.indexOf(next, at + 1);
-  return found < 0 ? undefined : found;
-}
-
-function findFormEnd(text: string, at: number, kind: Exclude<TextPieceKind, "text">): number | undefined {
-  const form = piecePatterns[kind];
-  form.lastIndex = at;
-  return form.test(text) ? form.lastIndex : undefined;
+  return next === "" ? at + 1 : text.indexOf(next, at + 1);
 }
