@@ -1,11 +1,10 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { toIsoMillis } from "../../src/base/clock.ts";
 import type { Runner } from "../clock/runner.ts";
 import { streamItems } from "../http/event-stream.ts";
 import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { gatherTrace, parseTraceRef, type TraceRef } from "../trace/gather.ts";
-import { buildTrace, toShownNode } from "../trace/tree.ts";
+import { buildTrace } from "../trace/tree.ts";
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
 import { deleteExpiredRecords } from "../webhooks/log.ts";
 import { streamWhileAllowed } from "./access/credentials.ts";
@@ -18,12 +17,7 @@ export const traceHandlers = {
     const ref = parseRef(params.ref, context);
     await deleteExpiredRecords(store, clock.now());
     const trace = (await readTrace(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
-    return {
-      ref: params.ref,
-      nodes: trace.nodes.map(toShownNode),
-      planned: trace.planned.map(({ due, ...rest }) => ({ ...rest, due: toIsoMillis(due) })),
-      more: trace.more,
-    };
+    return { ref: params.ref, ...trace };
   },
 
   "traces.watch": async ({ params }, context) => {
@@ -31,8 +25,8 @@ export const traceHandlers = {
     const ref = parseRef(params.ref, context);
     if (!(await readTrace(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // A reset removes the trace.
-    const readShownNodes = async () => (await readTrace(store, runner, ref))?.nodes.map(toShownNode) ?? [];
-    return streamWhileAllowed(context, (signal) => watchChanges(context, signal, readShownNodes));
+    const readNodes = async () => (await readTrace(store, runner, ref))?.nodes ?? [];
+    return streamWhileAllowed(context, (signal) => watchChanges(context, signal, readNodes));
   },
 } satisfies ControlHandlers;
 

@@ -1,5 +1,5 @@
 import { toSpan } from "../../src/api/trace-span.ts";
-import type { WallClock } from "../../src/base/clock.ts";
+import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
 import { buildOtlpDocument, type SpanAttributes } from "../../src/base/otel.ts";
 import { pluralize } from "../../src/base/text.ts";
 import { withTimeout } from "../../src/base/timing.ts";
@@ -21,7 +21,7 @@ import {
 } from "../webhooks/deliveries.ts";
 import { gatherTraceNodes } from "./gather.ts";
 import { PendingResponses, type RequestOutcome } from "./pending-responses.ts";
-import { buildTrace, toShownNode } from "./tree.ts";
+import { buildTrace } from "./tree.ts";
 
 /** Queue and batch have the standard's defaults (OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE). */
 const maxQueuedSpans = 2_048;
@@ -164,7 +164,7 @@ export class TraceExporter {
     return nodes.flatMap((node) => {
       const finishedCause = names.get(node.id);
       if (!finishedCause) return [];
-      return toSpan(toShownNode(deterministic ? { ...node, wall_at: finishedCause.wallAt } : node));
+      return toSpan(deterministic ? { ...node, wall_at: toIsoMillis(finishedCause.wallAt) } : node);
     });
   }
 

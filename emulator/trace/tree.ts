@@ -1,4 +1,6 @@
-import type { TraceNode as ShownNode } from "../../src/api/trace-span.ts";
+import type { showTrace } from "../../src/api/emulator/traces.ts";
+import type { ResultOf } from "../../src/api/operation.ts";
+import type { TraceNode } from "../../src/api/trace-span.ts";
 import { filterScheduled } from "../../src/api/webhook-health/attempts.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { groupBy } from "../../src/base/object.ts";
@@ -36,6 +38,8 @@ interface TreeOptions {
   readonly findOutcome?: RequestOutcomeFinder | undefined;
 }
 
+type PlannedEntry = ResultOf<typeof showTrace>["planned"][number];
+
 /** Builds the tree of events and causes from rows. The same rows give the same tree, also after a restart. */
 export function buildTrace(rows: TraceRows, { traceId, describeJob, findOutcome }: TreeOptions) {
   const builder = createNodeBuilder(rows, findOutcome);
@@ -51,7 +55,10 @@ export function buildTrace(rows: TraceRows, { traceId, describeJob, findOutcome 
     ...[...rows.deliveries.values()].flatMap((row) => builder.findNextAttempt(row) ?? []),
     ...rows.scheduledEntries.map((entry) => toPlannedEntry(entry, describeJob)),
   ];
-  return { nodes, planned: planned.filter(({ parent }) => ids.has(parent)).sort((a, b) => a.due - b.due) };
+  return {
+    nodes,
+    planned: planned.filter(({ parent }) => ids.has(parent)).sort((a, b) => Date.parse(a.due) - Date.parse(b.due)),
+  };
 }
 
 /** Returns functions that create nodes, in which missing fields are null. */
@@ -74,8 +81,8 @@ function createNodeBuilder(rows: TraceRows, findOutcome: RequestOutcomeFinder | 
         ...toPosition(row.id, row.trace, findCause(row.before)),
         kind: row.id.slice(0, row.id.indexOf(":")) as TraceNode["kind"],
         ...(row.parent_span !== null && { parent_span: row.parent_span }),
-        at: row.at,
-        wall_at: row.wall_at,
+        at: toIsoMillis(row.at),
+        wall_at: toIsoMillis(row.wall_at),
         what: row.what,
         because: explainCause(row),
         moved_by: row.moved_by,
@@ -90,8 +97,8 @@ function createNodeBuilder(rows: TraceRows, findOutcome: RequestOutcomeFinder | 
         ...emptyNode,
         ...toPosition(toEventName(row.id), getEventTrace(row, cause), cause),
         kind: "event",
-        at: row.at,
-        wall_at: cause?.wall_at ?? null,
+        at: toIsoMillis(row.at),
+        wall_at: cause ? toIsoMillis(cause.wall_at) : null,
         what: contract === null ? row.activity : `${row.activity} ${contract}`,
         because: explainEvent(row.cause),
         contract,
@@ -107,8 +114,8 @@ function createNodeBuilder(rows: TraceRows, findOutcome: RequestOutcomeFinder | 
         ...emptyNode,
         ...toPosition(toDeliveryName(row.id), trace, event && { id: toEventName(event.id), trace }),
         kind: "delivery",
-        at: row.created_at,
-        wall_at: cause?.wall_at ?? null,
+        at: toIsoMillis(row.created_at),
+        wall_at: cause ? toIsoMillis(cause.wall_at) : null,
         what: `${row.activity} to webhook ${row.webhook_id}${webhook ? ` ${redactReceiverUrl(webhook.url)}` : " (deleted)"}`,
         because: explainDelivery(row, webhook),
         contract: rows.contracts.get(row.event_id) ?? null,
@@ -132,8 +139,8 @@ function createNodeBuilder(rows: TraceRows, findOutcome: RequestOutcomeFinder | 
         ...emptyNode,
         ...toPosition(toAttemptName(row.delivery_id, row.number), parent.trace, parent, spanName),
         kind: "attempt",
-        at: row.at,
-        wall_at: row.wall_at,
+        at: toIsoMillis(row.at),
+        wall_at: toIsoMillis(row.wall_at),
         duration_ms: row.duration_ms,
         what: `${row.resend ? "resend" : "attempt"} ${position}${requestCause ? ` of ${toDeliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
         because: explainAttempt(row, rows.attemptsByDelivery.get(row.delivery_id) ?? []),
@@ -152,7 +159,7 @@ function createNodeBuilder(rows: TraceRows, findOutcome: RequestOutcomeFinder | 
       const webhook = rows.webhooks.get(row.webhook_id);
       return {
         parent: toDeliveryName(row.id),
-        due: row.next_attempt_at,
+        due: toIsoMillis(row.next_attempt_at),
         what: `attempt ${filterScheduled(attempts).length + 1}`,
         because: explainPlannedAttempt(row.next_attempt_at, row, attempts, webhook),
       };
@@ -195,7 +202,7 @@ const toPlannedEntry = (
   describeJob: TreeOptions["describeJob"],
 ): PlannedEntry => ({
   parent: cause ?? "",
-  due,
+  due: toIsoMillis(due),
   what: describeJob(kind) ?? kind,
   because: `scheduled by ${cause ?? "a cause that is not retained"}`,
 });
@@ -216,22 +223,7 @@ function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
 }
 
 /** `attempt:3.2` comes before `attempt:3.10`. Other names stay in order if they have no number. */
-const compareByTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || parseNumber(a.id) - parseNumber(b.id);
+const compareByTime = (a: TraceNode, b: TraceNode): number =>
+  Date.parse(a.at) - Date.parse(b.at) || parseNumber(a.id) - parseNumber(b.id);
 
 const parseNumber = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));
-
-/** An event with its cause. `at` is in virtual milliseconds, and `wall_at` in wall-clock milliseconds. */
-type TraceNode = Omit<ShownNode, "at" | "wall_at"> & { readonly at: number; readonly wall_at: number | null };
-
-interface PlannedEntry {
-  readonly parent: string;
-  readonly due: number;
-  readonly what: string;
-  readonly because: string;
-}
-
-export const toShownNode = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
-  ...node,
-  at: toIsoMillis(at),
-  wall_at: wall_at === null ? null : toIsoMillis(wall_at),
-});
