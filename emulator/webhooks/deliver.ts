@@ -38,7 +38,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     start(view, entry, signal) {
       const input = readAttemptInput(view, entry, resend);
       if (input === "gone") return (tx) => removeEntry(tx, entry);
-      if ("skip" in input) return (tx) => record(tx, { entry, result: input, resend });
+      if (typeof input === "string") return (tx) => record(tx, { entry, result: input, resend });
       const fault = context.intervene?.(input);
       if (fault && "postponement" in fault)
         return (tx) => postponeAttempt(tx, entry, fault.postponement, fault, clock.now());
@@ -55,10 +55,10 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     const event = view.getSync(webhookEvents, delivery.event_id);
     const webhook = view.getSync(webhookRows, delivery.webhook_id);
     const workspace = view.getSync(workspaces, delivery.workspace_id);
-    if (!event || !webhook || !workspace) return skip("skipped_deleted");
-    if (!resend && webhook.status !== "ACTIVE") return skip("skipped_disabled");
+    if (!event || !webhook || !workspace) return "skipped_deleted";
+    if (!resend && webhook.status !== "ACTIVE") return "skipped_disabled";
     // The attempt was not made, so it is not a failure (DECISIONS.md, C16).
-    if (outgoing.findForbiddenReason(webhook.url)) return skip("skipped_not_allowed");
+    if (outgoing.findForbiddenReason(webhook.url)) return "skipped_not_allowed";
     const scheduledNumber = getScheduledNumber(delivery, resend);
     return {
       delivery,
@@ -92,10 +92,10 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     await purgeExpired(tx);
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return removeEntry(tx, entry);
-    if ("skip" in result) {
+    if (typeof result === "string") {
       dequeue(tx, entry);
       // A resend that cannot be sent does not change the delivery.
-      return resend ? result.skip : endSkipped(tx, delivery, result.skip);
+      return resend ? result : endSkipped(tx, delivery, result);
     }
     const webhook = tx.getSync(webhookRows, delivery.webhook_id);
     const attemptRecord = { entry, delivery, webhook, result, resend, fault, settings, notifier };
@@ -105,7 +105,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     return recordOutcome(tx, attemptRecord);
   }
 
-  function endSkipped(tx: Transaction, delivery: Delivery, outcome: SkippedAttempt["skip"]): string {
+  function endSkipped(tx: Transaction, delivery: Delivery, outcome: SkippedOutcome): string {
     const now = clock.now();
     const skippedDelivery = { ...delivery, outcome, next_attempt_at: null, keep_until: getRetentionEnd("other", now) };
     tx.put(deliveries, skippedDelivery);
@@ -130,11 +130,7 @@ function readTraceContext(view: View, entry: ScheduledEntry, event: WebhookEvent
   return { trace, span: deriveSpanId(trace, toAttemptSpanName(Number(entry.ref), scheduledNumber, entry.cause)) };
 }
 
-interface SkippedAttempt {
-  readonly skip: Extract<DeliveryOutcome, `skipped_${string}`>;
-}
-
-const skip = (outcome: SkippedAttempt["skip"]): SkippedAttempt => ({ skip: outcome });
+type SkippedOutcome = Extract<DeliveryOutcome, `skipped_${string}`>;
 
 /** Removes an entry whose delivery or schedule entry was removed during the attempt. */
 function removeEntry(tx: Transaction, entry: ScheduledEntry): string {
@@ -145,7 +141,7 @@ function removeEntry(tx: Transaction, entry: ScheduledEntry): string {
 
 interface EndedRun {
   readonly entry: ScheduledEntry;
-  readonly result: AttemptResult | SkippedAttempt;
+  readonly result: AttemptResult | SkippedOutcome;
   readonly resend: boolean;
   readonly fault?: AppliedFault | undefined;
 }
