@@ -1,4 +1,4 @@
-import { getValueAt, isObject } from "./object.ts";
+import { getValueAt, isObject, toFields } from "./object.ts";
 
 /** JSON number that a double would change: `1.0`, `7e12345`, or an integer of 17 digits. */
 class ExactNumber {
@@ -32,38 +32,26 @@ let hasExactNumbers = false;
 export function restoreExactNumbers(text: string, parsed: unknown): unknown {
   const found = findChangedNumbers(text);
   if (found.length === 0) return parsed;
-  const mark = findUnusedMark(text);
   let markedText = "";
   let end = 0;
   for (const [from, to] of found) {
-    markedText += `${text.slice(end, from)}"${mark}${text.slice(from, to)}"`;
+    markedText += text.slice(end, from) + JSON.stringify({ [numberMember]: text.slice(from, to) });
     end = to;
   }
-  return JSON.parse(markedText + text.slice(end), (_, value: unknown) =>
-    typeof value === "string" && value.startsWith(mark) ? new ExactNumber(value.slice(mark.length)) : value,
-  );
+  return JSON.parse(markedText + text.slice(end), (_, value: unknown) => {
+    const number = getMarkedNumber(value);
+    return number === undefined ? value : new ExactNumber(number);
+  });
 }
 
 /** Serializes a value, with exact numbers in their original spelling. */
 export function stringifyExact(value: unknown, indent?: number): string {
   if (!hasExactNumbers) return JSON.stringify(value, null, indent);
-  const texts: string[] = [];
-  const write = (mark: string) => {
-    texts.length = 0;
-    return JSON.stringify(
-      value,
-      function (this: Record<string, unknown>, key: string, plain: unknown) {
-        const original = this[key];
-        return original instanceof ExactNumber ? `${mark}${texts.push(original.text) - 1}` : plain;
-      },
-      indent,
-    );
+  const markNumber = function (this: Record<string, unknown>, key: string, plain: unknown) {
+    const original = this[key];
+    return original instanceof ExactNumber ? { [numberMember]: original.text } : plain;
   };
-  const mark = findUnusedMark(write(""));
-  const [first, ...others] = write(mark)?.split(`"${mark}`) ?? [];
-  // Each mark is followed by the index of its text and by the quote that ends the string.
-  const rest = others.map((part, at) => texts[at]! + part.slice(part.indexOf('"') + 1));
-  return [first, ...rest].join("");
+  return replaceMarks(JSON.stringify(value, markNumber, indent));
 }
 
 /** Returns the same value with plain numbers, for schemas. */
@@ -73,12 +61,6 @@ export function toPlainNumbers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toPlainNumbers);
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toPlainNumbers(inner)]));
-}
-
-function findUnusedMark(text: string): string {
-  // A counter would search a text once for each mark that the text contains.
-  const mark = `exact${Math.random()}:`;
-  return text.includes(mark) ? findUnusedMark(text) : mark;
 }
 
 /** Finds the positions of the numbers in a JSON text that parsing changes. */
@@ -110,15 +92,21 @@ export function findStringEnd(text: string, start: number): number {
 }
 
 /*
- * Free-form values whose numbers a double would change, in a form that fits in any JSON document: a number such as 1.10
- * becomes an object with one field, which no caller has a reason to send.
+ * A number that a double would change, in a form that fits in any JSON document: 1.10 becomes an object with one field,
+ * which no caller has a reason to send.
  */
 const numberMember = "\u0000number";
 const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+function getMarkedNumber(value: unknown): string | undefined {
+  const { [numberMember]: text } = toFields(value);
+  const isMark = typeof text === "string" && numberText.test(text) && Object.keys(value as object).length === 1;
+  return isMark ? text : undefined;
+}
+
 /** Returns the value with the numbers of `exact`. `exact` is the same document in its original spelling. */
 export function markExactNumbers(value: unknown, exact: unknown): unknown {
-  if (exact instanceof ExactNumber) return numberText.test(exact.text) ? { [numberMember]: exact.text } : value;
+  if (exact instanceof ExactNumber) return { [numberMember]: exact.text };
   if (Array.isArray(value) && Array.isArray(exact)) return value.map((item, at) => markExactNumbers(item, exact[at]));
   if (!isObject(value) || !isObject(exact)) return value;
   return Object.fromEntries(
@@ -127,20 +115,20 @@ export function markExactNumbers(value: unknown, exact: unknown): unknown {
 }
 
 // In a string, the quotes are escaped, so the pattern does not match there.
-const serializedNumber = /\{"\\u0000number":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\}/g;
+const serializedNumber = /\{\s*"\\u0000number":\s*"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\s*\}/g;
+
+const replaceMarks = (json: string): string =>
+  json?.includes('"\\u0000number":') ? json.replace(serializedNumber, "$1") : json;
 
 /** Serializes a document with its numbers in their original spelling. */
-export function toExactJson(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text?.includes('{"\\u0000number":"') ? text.replace(serializedNumber, "$1") : text;
-}
+export const toExactJson = (value: unknown): string => replaceMarks(JSON.stringify(value));
 
 /** Returns the same value with plain numbers, for computations. */
 export function toComputable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toComputable);
   if (!isObject(value)) return value;
-  const { [numberMember]: text } = value;
-  if (typeof text === "string" && numberText.test(text) && Object.keys(value).length === 1) return Number(text);
+  const number = getMarkedNumber(value);
+  if (number !== undefined) return Number(number);
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toComputable(inner)]));
 }
 
