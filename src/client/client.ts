@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import type { ArgumentsOf, CallableOperation, Operation, ResultOf } from "../api/operation.ts";
 import { systemWallClock, type WallClock } from "../base/clock.ts";
-import { formatSuggestion } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { ReadMode } from "./limits.ts";
 import { type PlannedRetry, type RetryRule, retriedStatuses, withRetries } from "./network-failure.ts";
@@ -155,33 +154,3 @@ const isRepeatable = (method: string, { repeatable }: CallOptions): boolean =>
   isIdempotent(method) || repeatable === true;
 
 const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !ArrayBuffer.isView(body);
-
-export type AllKeys<T> = Readonly<Record<keyof T, true>>;
-
-/** Rejects a misspelled name, which would have no effect. Throws a TypeError that suggests the nearest name. */
-export function checkNames<T extends object>(values: T | undefined, knownKeys: AllKeys<T>, path: string): void {
-  const names = Object.keys(knownKeys);
-  const unknownName = Object.keys(values ?? {}).find((name) => !names.includes(name));
-  if (unknownName !== undefined)
-    throw new TypeError(`${path}: unknown option "${unknownName}". ${formatSuggestion(unknownName, names)}`);
-}
-
-/** Rejects base URLs if none belongs to a service. Throws a TypeError. */
-export function checkUrls(baseUrls: Readonly<Record<string, unknown>>, path: string, names: readonly string[]): void {
-  const urls = Object.entries(baseUrls).filter(([, url]) => url !== undefined);
-  if (urls.length === 0) throw new TypeError(`${path}: at least one of ${names.join(", ")} is required`);
-  for (const [name, url] of urls) {
-    if (typeof url !== "string" || !/^https?:\/\/./.test(url) || !URL.canParse(url))
-      throw new TypeError(`${path}.${name} must be an http:// or https:// URL`);
-    const { username, password } = new URL(url);
-    if (/[?#\s]/.test(url) || username !== "" || password !== "")
-      throw new TypeError(`${path}.${name} must be a URL without credentials, query, fragment and spaces`);
-  }
-}
-
-export function checkAmounts(limits: Readonly<Record<string, unknown>>, path: string): void {
-  for (const [name, amount] of Object.entries(limits)) {
-    if (amount !== undefined && !(typeof amount === "number" && amount >= 0))
-      throw new TypeError(`${path}: ${name} must be a number, 0 or more`);
-  }
-}

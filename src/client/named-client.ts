@@ -1,36 +1,16 @@
 import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
-import {
-  type AnyOperation,
-  getOperationById,
-  type OperationById,
-  type OperationId,
-  registry,
-} from "../api/registry.ts";
+import { getOperationById, type OperationById, type OperationId, registry } from "../api/registry.ts";
+import { formatSuggestion } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
-import { type AllKeys, checkAmounts, checkNames, checkUrls, createClient as createDeclaredClient } from "./client.ts";
+import { createClient as createDeclaredClient } from "./client.ts";
 import { addOperationToError, InvalidArgumentsError, mapStreamErrors } from "./errors.ts";
 import type { BaseUrls, CallOptions, ClientOptions, Credentials } from "./published.d.ts";
 import type { ApiResponse } from "./response.ts";
 import { createTransport } from "./transport.ts";
 
-export const operationIds: readonly OperationId[] = (registry as readonly AnyOperation[]).map(({ id }) => id);
+export const operationIds: readonly OperationId[] = registry.map(({ id }) => id);
 
-/** Public interface for programs. Operations are called by ID, and the published types need no schema library. */
-export interface NamedClient {
-  /** Returns the value of a success. Throws for any other response. */
-  call<Id extends OperationId>(
-    id: Id,
-    args?: ArgumentsOf<OperationById<Id>>,
-    options?: CallOptions,
-  ): Promise<ResultOf<OperationById<Id>>>;
-  /** Returns a success with status, headers and the differences from the declaration. Throws for any other response. */
-  send<Id extends OperationId>(
-    id: Id,
-    args?: ArgumentsOf<OperationById<Id>>,
-    options?: CallOptions,
-  ): Promise<ApiResponse<ResultOf<OperationById<Id>>>>;
-  close(): Promise<void>;
-}
+type AllKeys<T> = Readonly<Record<keyof T, true>>;
 
 const optionNames: AllKeys<ClientOptions> = {
   baseUrls: true,
@@ -65,10 +45,10 @@ const callNames: AllKeys<CallOptions> = {
 };
 
 /**
- * Creates a client for one set of base URLs and credentials. Close the client when done. Throws a TypeError for an
- * option that is misspelled or missing.
+ * Creates a client for programs: for one set of base URLs and credentials, with operations by ID. The published types
+ * need no schema library. Close the client when done. Throws a TypeError for an option that is misspelled or missing.
  */
-export function createClient(options: ClientOptions): NamedClient {
+export function createClient(options: ClientOptions) {
   checkNames(options, optionNames, "createClient");
   const { baseUrls, credentials, maxResponseBytes, timeoutMs, retries, maxWaitMs } = options ?? {};
   checkNames(baseUrls, baseUrlNames, "createClient: baseUrls");
@@ -101,8 +81,12 @@ export function createClient(options: ClientOptions): NamedClient {
   }
 
   return {
-    call: async (id, args, call) => (await send(id, args, call)).value as ResultOf<OperationById<typeof id>>,
-    send: (id, args, call) => send(id, args, call) as Promise<ApiResponse<ResultOf<OperationById<typeof id>>>>,
+    /** Returns the value of a success. Throws for any other response. */
+    call: async <Id extends OperationId>(id: Id, args?: ArgumentsOf<OperationById<Id>>, call?: CallOptions) =>
+      (await send(id, args, call)).value as ResultOf<OperationById<Id>>,
+    /** Returns a success with status, headers and drift. Throws for any other response. */
+    send: <Id extends OperationId>(id: Id, args?: ArgumentsOf<OperationById<Id>>, call?: CallOptions) =>
+      send(id, args, call) as Promise<ApiResponse<ResultOf<OperationById<Id>>>>,
     close() {
       isClosed = true;
       return client.close();
@@ -124,3 +108,31 @@ const isEmptyArgument = (argument: unknown): boolean =>
 
 const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+
+/** Rejects a misspelled name, which would have no effect. Throws a TypeError that suggests the nearest name. */
+function checkNames<T extends object>(values: T | undefined, knownKeys: AllKeys<T>, path: string): void {
+  const names = Object.keys(knownKeys);
+  const unknownName = Object.keys(values ?? {}).find((name) => !names.includes(name));
+  if (unknownName !== undefined)
+    throw new TypeError(`${path}: unknown option "${unknownName}". ${formatSuggestion(unknownName, names)}`);
+}
+
+/** Rejects base URLs if none belongs to a service. Throws a TypeError. */
+function checkUrls(baseUrls: Readonly<Record<string, unknown>>, path: string, names: readonly string[]): void {
+  const urls = Object.entries(baseUrls).filter(([, url]) => url !== undefined);
+  if (urls.length === 0) throw new TypeError(`${path}: at least one of ${names.join(", ")} is required`);
+  for (const [name, url] of urls) {
+    if (typeof url !== "string" || !/^https?:\/\/./.test(url) || !URL.canParse(url))
+      throw new TypeError(`${path}.${name} must be an http:// or https:// URL`);
+    const { username, password } = new URL(url);
+    if (/[?#\s]/.test(url) || username !== "" || password !== "")
+      throw new TypeError(`${path}.${name} must be a URL without credentials, query, fragment and spaces`);
+  }
+}
+
+function checkAmounts(limits: Readonly<Record<string, unknown>>, path: string): void {
+  for (const [name, amount] of Object.entries(limits)) {
+    if (amount !== undefined && !(typeof amount === "number" && amount >= 0))
+      throw new TypeError(`${path}: ${name} must be a number, 0 or more`);
+  }
+}
