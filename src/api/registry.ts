@@ -9,17 +9,16 @@ import { type ResourceName, resources } from "./resources.ts";
 
 export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
-type ResourceModule = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
 type OperationsIn<Module> = Module extends unknown ? Extract<Module[keyof Module], Operation> : never;
 
 /** Every declared operation, as a union of their exact types. */
-export type AnyOperation = OperationsIn<ResourceModule>;
+type AnyOperation = OperationsIn<(typeof modules)[ResourceName]>;
 export type OperationId = AnyOperation["id"];
 export type OperationById<Id extends OperationId> = Extract<AnyOperation, { readonly id: Id }>;
 /** The IDs of one service's operations. */
 export type IdsOf<Name extends Operation["service"]["name"]> = {
   [Resource in ResourceName]: Resource extends `${Name}/${string}`
-    ? OperationsIn<Awaited<ReturnType<(typeof resources)[Resource]>>>["id"]
+    ? OperationsIn<(typeof modules)[Resource]>["id"]
     : never;
 }[ResourceName];
 
@@ -34,7 +33,7 @@ const listSchemas = (exports: object): [string, z.ZodType][] =>
     (entry): entry is [string, z.ZodType] => /^[A-Z]/.test(entry[0]) && isSchema(entry[1]),
   );
 
-const allModules: { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> } = modules;
+const allModules: Readonly<Record<ResourceName, Readonly<Record<string, unknown>>>> = modules;
 
 /**
  * The exported types of resources, shapes and webhook payloads, by their names in the specification: those whose names
@@ -49,10 +48,7 @@ export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
 
 /** The operations by resource. */
 export const operationsByResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = new Map(
-  (Object.keys(resources) as ResourceName[]).map((name) => [
-    name,
-    Object.values<unknown>(allModules[name]).filter(isOperation),
-  ]),
+  (Object.keys(resources) as ResourceName[]).map((name) => [name, Object.values(allModules[name]).filter(isOperation)]),
 );
 
 /** All operations: the resources in the order of their list, the operations of each by the names of their constants. */
