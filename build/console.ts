@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
+import { contentType } from "mime-types";
 import type { ConsoleSignature } from "../src/console/deliveries/signature.ts";
 import { deriveConsoleOperations } from "../src/derive/specs.ts";
 import { getDefaultScheme, getSignatureHeader } from "../src/schemes/webhook-schemes.ts";
@@ -17,12 +18,6 @@ function getConsoleSignature(): ConsoleSignature | null {
   const { getSignedText, ...format } = scheme.format;
   return getSignedText ? null : { header: getSignatureHeader(scheme), ...format };
 }
-
-const types: Readonly<Record<string, string>> = {
-  js: "text/javascript; charset=utf-8",
-  css: "text/css; charset=utf-8",
-  svg: "image/svg+xml",
-};
 
 /**
  * Bundles the console page into `outdir`. Each file has a hash in its name and is compressed. The emulator finds them
@@ -57,7 +52,7 @@ export async function bundleConsole(outdir: string): Promise<Metafile> {
   const findOutputName = (part: string) => created.find(({ entryPoint }) => entryPoint === part)!.name;
   const manifest = {
     ...Object.fromEntries(Object.entries(parts).map(([name, path]) => [name, findOutputName(path)])),
-    types: Object.fromEntries(created.map(({ name }) => [name, types[name.slice(name.lastIndexOf(".") + 1)]])),
+    types: Object.fromEntries(created.map(({ name }) => [name, contentType(name)])),
   };
   mkdirSync(outdir, { recursive: true });
   for (const { name } of created) {
