@@ -21,6 +21,7 @@ import {
   type DeliveryAttempt,
   deliveries,
   getStatusText,
+  listAttempts,
 } from "../webhooks/deliveries.ts";
 import {
   deleteExpiredRecords,
@@ -74,14 +75,10 @@ export const deliveryHandlers = {
 
 type ScheduleSettings = Pick<EmulatorSettings, "retrySchedule">;
 
-export function toListRecord(view: View, { delivery, attempts }: LoggedDelivery, settings: ScheduleSettings) {
-  const last = attempts.at(-1);
-  return {
-    ...toDeliveryRecord(view, delivery, settings),
-    last_response: last ? (last.error?.code ?? `status ${last.status}`) : null,
-    attempts: attempts.map(toAttemptRecord),
-  };
-}
+export const toListRecord = (view: View, { delivery, attempts }: LoggedDelivery, settings: ScheduleSettings) => ({
+  ...toDeliveryRecord(view, delivery, settings),
+  attempts: attempts.map(toAttemptRecord),
+});
 
 type DeliveryQuery = InputOf<typeof watchOperation>["query"];
 
@@ -125,12 +122,14 @@ async function readHeaders(view: View, { id, webhook_id, workspace_id, created_a
 export function toDeliveryRecord(view: View, row: Delivery, settings: ScheduleSettings) {
   const { id, webhook_id, workspace_id, activity, contract_id, label, outcome } = row;
   const webhook = view.getSync(webhookRows, webhook_id);
+  const lastAttempt = listAttempts(view, row).at(-1);
   return {
     ...{ id, webhook_id, workspace_id, activity, contract_id, outcome },
     ...(label !== undefined && { label }),
     composite_id: readCompositeId(view, contract_id),
     webhook_status: webhook?.status ?? ("DELETED" as const),
     status_text: getStatusText(row, webhook),
+    last_response: lastAttempt ? (lastAttempt.error?.code ?? `status ${lastAttempt.status}`) : null,
     next_attempt_at: row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at),
     postponement: toFaultRecord(row.postponement),
     max_attempts: getMaxAttempts(getRetrySchedule(view.getSync(workspaces, workspace_id), settings)),

@@ -48,6 +48,7 @@ const delivery = {
   outcome: DeliveryOutcome,
   label: optionalString.describe("Purpose of a delivery that another program made; omitted for all others"),
   status_text: z.string().describe("Status in words: retrying, will be skipped, skipped: webhook disabled"),
+  last_response: nullableString.describe("Result of the newest attempt: status 500, timeout; null before the first"),
   next_attempt_at: timestamp.nullable(),
   postponement: Fault.describe("Fault that delays the next attempt; null if there is none"),
   max_attempts: z.int().describe("Number of attempts by the retry schedule of its workspace, resends not included"),
@@ -55,11 +56,7 @@ const delivery = {
 };
 
 /** A delivery in lists. */
-export const ListedDelivery = z.strictObject({
-  ...delivery,
-  last_response: nullableString.describe("Result of the newest attempt: status 500, timeout; null before the first"),
-  attempts: z.array(z.strictObject(attempt)),
-});
+export const ListedDelivery = z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) });
 
 const Deliveries = defineItemPage(ListedDelivery);
 
