@@ -100,8 +100,9 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
   const isLax = dialect !== "control";
   const keepsNumbers = hasFreePart(schema);
   return ({ decoded }, input, problems) => {
+    const dropsBlanks = decoded?.isForm === true && dialect === "fastapi";
     let value = decoded?.value;
-    if (decoded?.isForm && dialect === "fastapi") value = removeBlanks(schema, value as FormFields);
+    if (dropsBlanks) value = lookupTable(Object.fromEntries(dropBlanks(schema, Object.entries(value as object))));
     // FastAPI accepts null for an optional model.
     if (value === null && isOptional && dialect === "fastapi") value = undefined;
     if (value === undefined) {
@@ -132,30 +133,23 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
       input.body = sourceNumbers === undefined ? parsed.data : restoreSourceNumbers(schema, parsed.data, sourceNumbers);
       return;
     }
-    const source = decoded?.value === undefined ? value : decoded.getSource();
-    if (decoded?.isForm && dialect === "fastapi") dropBlanks(schema, source as Map<string, unknown>);
+    const document = decoded?.value === undefined ? value : decoded.getSource();
+    const source = dropsBlanks ? dropBlanks(schema, document as Map<string, unknown>) : document;
     for (const issue of sortInWireOrder(schema, source, parsed.error.issues)) {
       problems.push({ part: "body", issue, schema, source });
     }
   };
 }
 
-type FormFields = Readonly<Record<string, string | undefined>>;
-
-/** Empty declared fields count as absent. Undeclared names remain (DECISIONS.md, R1). */
-function removeBlanks(schema: z.ZodType, form: FormFields): FormFields {
-  const fields = new Map(Object.entries(form));
-  dropBlanks(schema, fields);
-  return lookupTable(Object.fromEntries(fields));
-}
-
-/** The last value of a repeated field counts. */
-function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
+/** Empty declared fields count as absent, and the last value of a repeated one counts (DECISIONS.md, R1). */
+function dropBlanks(schema: z.ZodType, form: Iterable<readonly [string, unknown]>): Map<string, unknown> {
+  const fields = new Map(form);
   for (const name of Object.keys(getSchemaDefinition(unwrapSchema(schema)).shape ?? {})) {
-    const lastValue = [form.get(name)].flat().at(-1);
-    if (lastValue === "") form.delete(name);
-    else if (lastValue !== undefined) form.set(name, lastValue);
+    const lastValue = [fields.get(name)].flat().at(-1);
+    if (lastValue === "") fields.delete(name);
+    else if (lastValue !== undefined) fields.set(name, lastValue);
   }
+  return fields;
 }
 
 /** Sorts issues of dictionary keys by their order in `source`, because an object lists keys like numbers first. */
