@@ -188,10 +188,8 @@ describe("svc webhooks listen", () => {
       [request!.method, request!.url, host, tunnel, hash],
       ["POST", "/hooks/", "app.example", "yes", contentHash(key, request!.body)],
     );
-    const {
-      items: [log],
-    } = await json<{ items: { id: number }[] }>("webhooks deliveries");
-    const sent = await json<{ request_body: string }>(`emulator deliveries show ${log!.id}`);
+    const { items } = await json<{ items: { id: number }[] }>("webhooks deliveries");
+    const sent = await json<{ request_body: string }>(`emulator deliveries show ${items[0]!.id}`);
     assert.equal(request!.body.toString(), sent.request_body);
     const { forwarded } = listening.events().at(-1) as { forwarded: { status: number } };
     assert.equal(forwarded.status, 503);

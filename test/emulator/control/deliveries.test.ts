@@ -269,6 +269,7 @@ describe("deliveries on the control plane", () => {
         webhook_status: "ACTIVE",
         outcome: "failed",
         status_text: "failed",
+        last_response: "status 401",
         next_attempt_at: null,
         postponement: null,
         max_attempts: 7,
