@@ -170,24 +170,19 @@ interface EventKey {
   readonly at: number;
 }
 
-/** Yields every attempt and skip after this call, in order, until the signal is aborted. */
+/** Yields every further attempt and skip, in order, until the signal is aborted. */
 function watchDeliveries(
   { store, clock, settings }: Pick<ControlContext, "store" | "clock" | "settings">,
   query: DeliveryQuery,
   signal: AbortSignal,
 ) {
   let pending: EventKey[] = [];
-  let notifyReader = () => {};
-  const unwatch = store.watch([deliveries, attempts], (changes) => {
-    if (typeof changes === "string") return;
-    pending.push(...changes.flatMap((change) => toEventKey(change, clock.now()) ?? []));
-    notifyReader();
-  });
-  signal.addEventListener("abort", unwatch, { once: true });
-  const watch = (notify: () => void) => {
-    notifyReader = notify;
-    return unwatch;
-  };
+  const watch = (notify: () => void) =>
+    store.watch([deliveries, attempts], (changes) => {
+      if (typeof changes === "string") return;
+      pending.push(...changes.flatMap((change) => toEventKey(change, clock.now()) ?? []));
+      notify();
+    });
   return streamItems(signal, watch, () => {
     const keys = pending;
     pending = [];

@@ -116,26 +116,14 @@ export function watchAccess({ caller, request, store, tokens, sessions, wall }: 
   };
 }
 
-/**
- * Yields the items of a stream, and heartbeats, while the caller has access. The stream starts immediately, so no event
- * is missed.
- */
-export async function streamWhileAllowed<T>(
+/** Yields the items of a stream, and heartbeats, while the caller has access. */
+export async function* streamWhileAllowed<T>(
   access: WatchedAccess,
-  follow: (signal: AbortSignal) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
-): Promise<AsyncGenerator<T | EventFrames, void>> {
+  follow: (signal: AbortSignal) => AsyncIterable<T>,
+): AsyncGenerator<T | EventFrames, void> {
   const { signal, release } = watchAccess(access);
   try {
-    return yieldUntil(addHeartbeats(await follow(signal), access.wall), release);
-  } catch (error) {
-    release();
-    throw error;
-  }
-}
-
-async function* yieldUntil<T>(items: AsyncIterable<T>, release: () => void): AsyncGenerator<T, void> {
-  try {
-    yield* items;
+    yield* addHeartbeats(follow(signal), access.wall);
   } finally {
     release();
   }
