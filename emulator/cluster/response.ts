@@ -18,32 +18,6 @@ export const createRedirect = (location: string, headers: Headers = {}): Passthr
 export const createOAuthError = (error: string, error_description: string, headers: Headers = {}, status = 400) =>
   createJsonPassthrough(status, { error, error_description }, { "cache-control": "no-store", ...headers });
 
-/** Problems in shape C while they are collected: messages by field, with rows keyed by index (DECISIONS.md, F4). */
-export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
-
-/** Collects the problems of a body's fields, so that one response lists all of them. */
-export class ProblemCollector {
-  readonly #fields: FieldProblems = Object.create(null);
-
-  /** `path` leads from the body to the field, as in `add(["counter_party_details", 0, "organization_name"], "…")`. */
-  add(path: readonly (string | number)[], ...messages: readonly string[]): void {
-    let parent = this.#fields;
-    for (const key of path.slice(0, -1)) {
-      parent[key] ??= Object.create(null) as FieldProblems;
-      parent = parent[key] as FieldProblems;
-    }
-    parent[path.at(-1)!] = messages;
-  }
-
-  addAll(path: readonly (string | number)[], problems: Readonly<Record<string, readonly string[]>> | undefined): void {
-    for (const [key, messages] of Object.entries(problems ?? {})) this.add([...path, key], ...messages);
-  }
-
-  get fields(): FieldProblems | undefined {
-    return Object.keys(this.#fields).length > 0 ? this.#fields : undefined;
-  }
-}
-
 /** Parameters of a paged list, and its response (DECISIONS.md, F18). */
 interface Paging {
   readonly page: number;

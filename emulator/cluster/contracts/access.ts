@@ -5,13 +5,13 @@ import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
 import { toAddressKey } from "../../../src/base/email-address.ts";
 import type { User } from "../../domain/workspaces.ts";
+import { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import { inTransaction } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import { defineRows, storedTime, type Transaction, type View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterCall, ClusterHandlers } from "../context.ts";
 import { inviteMember } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";
-import { ProblemCollector } from "../response.ts";
 import { findAssigneeProblem, findMemberByEmail } from "../workspace/workspace-rows.ts";
 import { type Contract, requireContract, requireContractByNumber } from "./rows.ts";
 

@@ -3,11 +3,12 @@ import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { parseIsoTime } from "../../../src/base/quantities.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
+import { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import { type FindingReporter, inView } from "../../http/handler.ts";
 import type { IndexQuery, View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { counterparties } from "../counterparties/rows.ts";
-import { mapPage, ProblemCollector, paginateList, paginateSlice } from "../response.ts";
+import { mapPage, paginateList, paginateSlice } from "../response.ts";
 import { findPendingParty, toListedContract, toNumberedContract } from "./records.ts";
 import {
   type Contract,

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as z from "zod";
 import type { Address, AddressRequest } from "../../../src/api/contracts/counterparties.ts";
+import { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import { inTransaction, inView } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { CallerContext, ClusterHandlers } from "../context.ts";
-import { ProblemCollector, paginateList } from "../response.ts";
+import { paginateList } from "../response.ts";
 import { formatRowNotFound } from "../workspace/workspace-rows.ts";
 import {
   type Counterparty,

@@ -3,11 +3,12 @@ import type { createCounterparty, showCounterparty } from "../../../src/api/cont
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { toAddressKey } from "../../../src/base/email-address.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
+import { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import { inTransaction, inView } from "../../http/handler.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
 import { toPerformer } from "../contracts/records.ts";
-import { mapPage, ProblemCollector, paginateList, paginateSlice } from "../response.ts";
+import { mapPage, paginateList, paginateSlice } from "../response.ts";
 import { createCounterpartyAddress, toAddressRecord } from "./contacts.ts";
 import {
   type Counterparty,

@@ -4,8 +4,8 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { type Workspace, workflows } from "../../domain/workspaces.ts";
+import { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import { defineNumberedRows, parseRowNumber, storedDeadline, storedTime, type View } from "../../store/port.ts";
-import { ProblemCollector } from "../response.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
 

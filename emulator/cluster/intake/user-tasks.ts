@@ -2,11 +2,11 @@ import * as z from "zod";
 import { type Task, taskCategories } from "../../../src/api/contracts/intake.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
+import { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import { inTransaction } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import { defineNumberedRows, storedDeadline, storedTime, type View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
-import { ProblemCollector } from "../response.ts";
 import { formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { findIntake, IntakeAssignee, parseDueDate, requireAssignees } from "./rows.ts";
 

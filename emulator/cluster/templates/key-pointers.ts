@@ -3,13 +3,13 @@ import * as z from "zod";
 import type { setKeyPointers } from "../../../src/api/contracts/key-pointers.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
 import { type ContractType, contractTypes, IntakeQuestion } from "../../domain/workspaces.ts";
+import { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import { inTransaction, inView } from "../../http/handler.ts";
 import { defineNumberedRows, type Transaction, type View } from "../../store/port.ts";
 import type { CallerContext, ClusterHandlers } from "../context.ts";
 import { requireVisibleContract } from "../contracts/access.ts";
 import { emitContractEvent, toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract } from "../contracts/rows.ts";
-import { ProblemCollector } from "../response.ts";
 import { findNamedContractType, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { validateAnswers } from "./answers.ts";
 

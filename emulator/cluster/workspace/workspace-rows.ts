@@ -10,9 +10,9 @@ import {
   users,
   type Workspace,
 } from "../../domain/workspaces.ts";
+import type { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import type { Rows, Transaction, View } from "../../store/port.ts";
 import type { AuthenticatedMember } from "../context.ts";
-import type { ProblemCollector } from "../response.ts";
 
 /** Returns the framework's message for a reference to a row that the workspace does not have (DECISIONS.md, C1). */
 export const formatRowNotFound = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;

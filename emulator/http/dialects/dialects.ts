@@ -6,6 +6,7 @@ import type { DecodeProblem } from "../bodies/json.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
 import { createErrorResponse, createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
 import type { ValidationProblem } from "../validation/schema.ts";
+import { ProblemCollector } from "./field-problems.ts";
 import { toPydanticErrors } from "./pydantic.ts";
 
 /** Responses of one service to requests that the HTTP layer rejects. All functions are pure. */
@@ -30,7 +31,7 @@ const platformDialect: ErrorDialect = {
     const pathFailure = findPathFailure(problems, operation);
     return pathFailure
       ? createFailureResponse(pathFailure, undefined)
-      : createFailureResponse("invalid-fields", toFieldMessages(problems));
+      : createFailureResponse("invalid-fields", toFieldProblems(problems));
   },
 
   toUnreadableResponse: (problem) =>
@@ -55,20 +56,14 @@ function findPathFailure(problems: readonly ValidationProblem[], { failures, hid
   return hidesMissing && isNumber ? "permission-denied" : "not-found";
 }
 
-interface FieldMessages {
-  [name: string]: string[] | FieldMessages;
-}
-
 /** Formats problems as `{"assignees": {"0": {"entity_id": ["Field required"]}}}`. Lists of rows are keyed by index. */
-function toFieldMessages(problems: readonly ValidationProblem[]): FieldMessages {
-  const fields: FieldMessages = Object.create(null);
-  for (const problem of problems) {
-    for (const { path, msg, type, input } of toPydanticErrors(problem)) {
-      if (path.length === 0) addMessage(fields, ["non_field_errors"], describeBody(type, input));
-      else addMessage(fields, path.map(String), msg);
-    }
+function toFieldProblems(problems: readonly ValidationProblem[]) {
+  const collector = new ProblemCollector();
+  for (const { path, msg, type, input } of problems.flatMap(toPydanticErrors)) {
+    if (path.length === 0) collector.add(["non_field_errors"], describeBody(type, input));
+    else collector.add(path, msg);
   }
-  return fields;
+  return collector.fields;
 }
 
 /** Returns the framework's message for a body that is not an object. */
@@ -81,20 +76,6 @@ function getPythonType(input: unknown): string {
   if (typeof input === "boolean") return "bool";
   if (input === null || input === undefined) return "NoneType";
   return /^-?\d+$/.test(String(getValueAt(input, ["text"]) ?? input)) ? "int" : "float";
-}
-
-function addMessage(fields: FieldMessages, path: readonly string[], message: string): void {
-  const [name, ...rest] = path as [string, ...string[]];
-  const existing = fields[name];
-  if (rest.length === 0) {
-    if (Array.isArray(existing)) existing.push(message);
-    else fields[name] ??= [message];
-    return;
-  }
-  if (Array.isArray(existing)) return;
-  const inner: FieldMessages = existing ?? Object.create(null);
-  fields[name] = inner;
-  addMessage(inner, rest, message);
 }
 
 /** Formats the text of Python's ValueError: `Expecting value: line 1 column 6 (char 5)`. */

@@ -2,12 +2,12 @@ import type * as z from "zod";
 import type { ImportExecutedRequest, UploadReviewRequest } from "../../../../src/api/contracts/paper.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import { type ContractType, entities, roles, type Workspace } from "../../../domain/workspaces.ts";
+import { ProblemCollector } from "../../../http/dialects/field-problems.ts";
 import type { View } from "../../../store/port.ts";
 import type { ClusterCall, ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
-import { ProblemCollector } from "../../response.ts";
 import { reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
 import {
   findActiveUserByEmail,

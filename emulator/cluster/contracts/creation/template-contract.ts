@@ -3,10 +3,10 @@ import type { CreateContractRequest } from "../../../../src/api/contracts/contra
 import type { CounterPartyDetails, SignatoryDetails } from "../../../../src/api/contracts/shapes.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { ContractTemplate, Workspace } from "../../../domain/workspaces.ts";
+import { ProblemCollector } from "../../../http/dialects/field-problems.ts";
 import type { HandlerCall } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { AuthenticatedMember } from "../../context.ts";
-import { ProblemCollector } from "../../response.ts";
 import { applyDefaultAnswers, reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
 import { assignPersonIds } from "../../workspace/users.ts";
 import { findEntityByReference, findTemplate, formatRowNotFound } from "../../workspace/workspace-rows.ts";
