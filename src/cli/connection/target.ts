@@ -217,7 +217,7 @@ export async function createEmbeddedTarget(
   try {
     const emulator = await startEmulator({ port: 0, file: path, otel: host.env });
     onEnd(() => emulator.close({ signal: forceSignal }));
-    return await createEmulatorTarget(emulator, "--emulator", { host, output });
+    return await createEmulatorTarget(emulator, { host, output });
   } catch (error) {
     await removeStateFolder();
     const running =
@@ -226,17 +226,13 @@ export async function createEmbeddedTarget(
       const { toStartError } = await import("./emulator/start-errors.ts");
       throw toStartError(error as Error, { file: path });
     }
-    return createEmulatorTarget(await readEmulatorAccess(running), "the emulator with this state", { host, output });
+    return createEmulatorTarget(await readEmulatorAccess(running), { host, output });
   }
 }
 
-async function createEmulatorTarget(
-  emulator: EmulatorAccess,
-  origin: string,
-  { host, output }: Pick<Context, "host" | "output">,
-): Promise<ServiceTarget> {
+async function createEmulatorTarget(emulator: EmulatorAccess, { host, output }: Pick<Context, "host" | "output">) {
   const { access, key, unused } = await selectEnvironmentKey(emulator, host);
   await reportUnusedVariables(unused, output);
   const { baseUrls, credentials } = createEmulatorConnection(access);
-  return { baseUrls, origin, credentials: { ...credentials, ...key } };
+  return { baseUrls, origin: "--emulator", credentials: { ...credentials, ...key } };
 }
