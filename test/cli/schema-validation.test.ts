@@ -3,7 +3,8 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { CallableOperation, Operation } from "../../src/api/operation.ts";
 import { getOperationById } from "../../src/api/registry.ts";
-import { convertValue, InvalidValueError } from "../../src/cli/parse/values.ts";
+import { convertValue } from "../../src/cli/parse/values.ts";
+import { UsageError } from "../../src/cli/process/failure.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import { buildArguments } from "../../src/cli/runtime/arguments.ts";
 import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
@@ -28,7 +29,7 @@ function createValueArbitrary(spec: FlagSpec | PositionalSpec): fc.Arbitrary<unk
   if (type === "switch") return fc.constant(true);
   if (type === "boolean") return fc.boolean();
   const accepted = (choices ? fc.constantFrom(...choices) : word).filter((text) => isAccepted(text, spec));
-  const value = accepted.map((text) => convertValue(text, type, choices));
+  const value = accepted.map((text) => convertValue("--flag", text, type, choices));
   return "repeatable" in spec && spec.repeatable ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
 }
 
@@ -37,10 +38,10 @@ const isSegment = (value: unknown): boolean => !["", ".", ".."].includes(String(
 
 function isAccepted(text: string, { type = "text", choices }: FlagSpec | PositionalSpec): boolean {
   try {
-    convertValue(text, type as Exclude<FlagSpec["type"], "switch">, choices);
+    convertValue("--flag", text, type as Exclude<FlagSpec["type"], "switch">, choices);
     return true;
   } catch (error) {
-    if (error instanceof InvalidValueError) return false;
+    if (error instanceof UsageError) return false;
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { areWordsEqual, findFlag, isBareWord, runsInnerCommand, skipFlagValues, 
 import { type DeclaredCommand, formatFlagValue, type InterpretedLine, type ListedCommand } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
-import { convertValue, extractContractNumber, InvalidValueError, parsePositional } from "./values.ts";
+import { convertValue, extractContractNumber, parsePositional } from "./values.ts";
 
 /** Creates the parser of one group. It reads only the declaration of the command that the line names. */
 export function createParser(groups: readonly string[], commands: readonly ListedCommand[]) {
@@ -131,15 +131,10 @@ function readValues(program: Commander, flags: readonly FlagSpec[], options: Opt
   return Object.fromEntries(entries);
 }
 
-/** The parser changes the message of its own error type, so this function throws another one. */
-function parseValue(text: string, spec: FlagSpec): unknown {
-  try {
-    return convertValue(extractContractNumber(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
-  } catch (error) {
-    if (!(error instanceof InvalidValueError)) throw error;
-    throw new UsageError(`--${spec.flag} ${error.message}`, { hint: error.hint, cause: error });
-  }
-}
+const parseValue = (text: string, spec: FlagSpec): unknown => {
+  const word = extractContractNumber(spec.flag, text, spec.type);
+  return convertValue(`--${spec.flag}`, word, spec.type as ValueType, spec.choices, spec);
+};
 
 /** A flag in the position of a value means that the value was forgotten. The library would take it as the value. */
 function rejectForgottenValues(argv: readonly string[], flags: readonly FlagSpec[]): void {

@@ -2,40 +2,33 @@ import { findNearest, formatSuggestion } from "../../base/text.ts";
 import type { FlagSpec, PositionalSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
 
-/** Error for an invalid value. The message is `must be …, got …`, after the name of its flag. */
-export class InvalidValueError extends Error {
-  override readonly name = "InvalidValueError";
-  readonly hint: string | undefined;
-
-  constructor(rule: string, value: string, hint?: string) {
-    super(`must be ${rule}, got "${value}"`);
-    this.hint = hint;
-  }
-}
+const createValueError = (label: string, rule: string, value: string, hint?: string): UsageError =>
+  new UsageError(`${label} must be ${rule}, got "${value}"`, { hint });
 
 type NumberBounds = Pick<FlagSpec, "min" | "max">;
 
-/** Parses the value of one word. A choice can be in any case. Throws InvalidValueError. */
+/** Parses the value of one word. A choice can be in any case. Throws a UsageError that begins with the label. */
 export function convertValue(
+  label: string,
   word: string,
   type: ValueType,
   choices: readonly string[] | undefined,
   bounds: NumberBounds = {},
 ): unknown {
-  const text = choices ? parseChoice(word, choices) : word;
+  const text = choices ? parseChoice(label, word, choices) : word;
   switch (type) {
     case "integer":
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
-        throw new InvalidValueError("a whole number", text);
+        throw createValueError(label, "a whole number", text);
       }
-      return requireInRange(Number(text), bounds);
+      return requireInRange(label, Number(text), bounds);
     case "number":
-      if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidValueError("a number", text);
+      if (text.trim() === "" || !Number.isFinite(Number(text))) throw createValueError(label, "a number", text);
       if (/^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text)))
-        throw new InvalidValueError("a number of at most 15 digits", text);
-      return requireInRange(Number(text), bounds);
+        throw createValueError(label, "a number of at most 15 digits", text);
+      return requireInRange(label, Number(text), bounds);
     case "boolean":
-      if (text !== "true" && text !== "false") throw new InvalidValueError("true or false", text);
+      if (text !== "true" && text !== "false") throw createValueError(label, "true or false", text);
       return text === "true";
     case "scalar":
       return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
@@ -44,7 +37,7 @@ export function convertValue(
   }
 }
 
-function parseChoice(word: string, choices: readonly string[]): string {
+function parseChoice(label: string, word: string, choices: readonly string[]): string {
   if (choices.includes(word)) return word;
   const match = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
   if (match === undefined) {
@@ -54,17 +47,17 @@ function parseChoice(word: string, choices: readonly string[]): string {
       : new Intl.ListFormat("en-GB", { type: "disjunction" }).format([...choices].sort());
     // A short list of choices is printed completely, because the nearest choice may not be the intended one.
     const hasHint = isLong || findNearest(word, choices) !== undefined;
-    throw new InvalidValueError(rule, word, hasHint ? formatSuggestion(word, choices) : undefined);
+    throw createValueError(label, rule, word, hasHint ? formatSuggestion(word, choices) : undefined);
   }
   return match;
 }
 
 const maxShownChoices = 6;
 
-function requireInRange(number: number, { min, max }: NumberBounds): number {
+function requireInRange(label: string, number: number, { min, max }: NumberBounds): number {
   if ((min ?? number) <= number && number <= (max ?? number)) return number;
   const range = max === undefined ? `at least ${min}` : `from ${min} to ${max}`;
-  throw new InvalidValueError(`a number ${range}`, String(number));
+  throw createValueError(label, `a number ${range}`, String(number));
 }
 
 /** Returns the contract number of a composite ID, so that T-12 is accepted as 12. */
@@ -76,18 +69,13 @@ export const parsePositional = (spec: PositionalSpec, words: string | readonly s
   typeof words === "string" ? parseWord(spec, words) : words?.map((word) => parseWord(spec, word));
 
 function parseWord({ name, type = "text", choices, variadic }: PositionalSpec, text: string): unknown {
+  const label = `<${name.replaceAll("_", "-")}>`;
   if (text.trim() === "" && type === "text" && !variadic && name !== "value") {
-    throw new UsageError(`<${name.replaceAll("_", "-")}> must not be empty`);
+    throw new UsageError(`${label} must not be empty`);
   }
-  try {
-    return convertValue(extractContractNumber(name, text, type), type, choices);
-  } catch (error) {
-    if (!(error instanceof InvalidValueError)) throw error;
-    const [, number] = (name === "intake_id" && /^I-(\d+)$/.exec(text)) || [];
-    throw new UsageError(`<${name.replaceAll("_", "-")}> ${error.message}`, {
-      hint: number ? `Did you mean ${Number(number)}?` : error.hint,
-    });
-  }
+  const [, number] = (name === "intake_id" && /^I-(\d+)$/.exec(text)) || [];
+  if (number) throw createValueError(label, "a whole number", text, `Did you mean ${Number(number)}?`);
+  return convertValue(label, extractContractNumber(name, text, type), type, choices);
 }
 
 /** Selects the given values of the named flags, for flags that are also fields of a query. */

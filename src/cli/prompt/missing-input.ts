@@ -24,7 +24,7 @@ export async function askForMissing(missing: MissingInput, input: CommandInput, 
     const { flag, type, choices, repeatable } = spec;
     const answer = await promptForInput(spec.target?.name ?? flag, spec, context, command);
     const values = [answer].flat().map((value) => {
-      return typeof value === "string" && type !== "switch" ? convertValue(value, type, choices) : value;
+      return typeof value === "string" && type !== "switch" ? convertValue(`--${flag}`, value, type, choices) : value;
     });
     flags[flag] = repeatable || typeof answer === "object" ? values : values[0];
   }
@@ -59,10 +59,10 @@ const createPromptValidator =
   (text) => {
     if (text.trim() === "") return "A value is required (press Ctrl-C to cancel).";
     try {
-      convertValue(text, type, choices);
+      convertValue("This", text, type, choices);
       return (field === "url" && findAddressProblem(text)) || true;
     } catch (error) {
-      return `This ${(error as Error).message}.`;
+      return `${(error as Error).message}.`;
     }
   };
 
