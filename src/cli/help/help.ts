@@ -1,3 +1,4 @@
+import { groupBy } from "../../base/object.ts";
 import { findNearest } from "../../base/text.ts";
 import type { CommandExample } from "../../derive/command-spec.ts";
 import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
@@ -182,8 +183,9 @@ function createCommandTables(
   below: readonly DescribedCommand[],
   group?: CommandGroup,
 ): HelpTable[] {
-  const next = [...new Set(below.map((command) => command.words[words.length]!))];
-  const createRow = (word: string) => createCommandRow(words, word, below);
+  const depth = words.length + 1;
+  const commandsByWord = groupBy(below, (command) => command.words[words.length]!);
+  const createRow = (word: string) => createCommandRow(word, commandsByWord.get(word) ?? [], depth);
   if (group?.sections) {
     return group.sections.map(({ title, commands, more = [] }, i) => ({
       title,
@@ -192,26 +194,18 @@ function createCommandTables(
       isContinuation: i > 0,
     }));
   }
-  const listedWords = next.filter((word) => !group?.unlisted?.includes(word));
-  const isCommand = (word: string) =>
-    below.some((command) => command.words.length === words.length + 1 && command.words.at(-1) === word);
+  const listedWords = [...commandsByWord.keys()].filter((word) => !group?.unlisted?.includes(word));
+  const isCommand = (word: string) => commandsByWord.get(word)!.some((command) => command.words.length === depth);
   return [
     { title: "Commands", rows: listedWords.filter(isCommand).map(createRow) },
     { title: "More commands", rows: listedWords.filter((word) => !isCommand(word)).map(createRow) },
   ];
 }
 
-function createCommandRow(
-  words: readonly string[],
-  word: string,
-  below: readonly DescribedCommand[],
-): [string, string] {
-  const depth = words.length;
-  const matching = below.filter((command) => command.words[depth] === word);
-  const command = matching.find((command) => command.words.length === depth + 1);
-  const inner = matching
-    .filter((command) => command.words.length > depth + 1)
-    .map((command) => command.words[depth + 1]!);
+/** Describes the command at this depth, if any, and those below it. */
+function createCommandRow(word: string, commands: readonly DescribedCommand[], depth: number): [string, string] {
+  const command = commands.find(({ words }) => words.length === depth);
+  const inner = commands.flatMap(({ words }) => words[depth] ?? []);
   const innerNote = inner.length > 0 ? [command ? `also: ${inner.join(", ")}` : inner.join(", ")] : [];
   const term = [word, ...(command?.positionals ?? []).map(formatPositional)].join(" ");
   return [term, [...(command ? [command.summary] : []), ...innerNote].join("; ")];
