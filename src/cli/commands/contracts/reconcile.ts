@@ -167,7 +167,7 @@ function listDue(
 
 type Payload = ReturnType<typeof parsePayload>;
 
-const parsePayload = (body: Buffer) => toFields(tryParseJson(body.toString("utf8")));
+const parsePayload = (text: string) => toFields(tryParseJson(text));
 
 /** Returns deliveries that were not received. A received delivery accounts for the nearest of several equal ones. */
 function findMissing(due: readonly DueWebhook[], received: readonly Payload[]): DueWebhook[] {

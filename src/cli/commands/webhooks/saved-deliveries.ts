@@ -72,13 +72,13 @@ export async function listSavedBodies(folder: string, flag: "--from" | "--receiv
 }
 
 /** Reads the payloads of a receiver from a folder in this format, or from a file with one payload per line. */
-export async function readReceivedPayloads({ host }: Context, path: string): Promise<readonly Buffer[]> {
+export async function readReceivedPayloads({ host }: Context, path: string): Promise<readonly string[]> {
   const absolute = resolve(host.cwd, path);
   if (path !== "-" && (await stat(absolute).catch(() => undefined))?.isDirectory()) {
-    return Promise.all((await listSavedBodies(absolute, "--received")).map((file) => readFile(file)));
+    const files = await listSavedBodies(absolute, "--received");
+    return Promise.all(files.map((file) => readFile(file, "utf8")));
   }
-  const lines = (await readText(host, path, "--received")).split("\n");
-  return lines.filter((line) => line.trim() !== "").map((line) => Buffer.from(line));
+  return (await readText(host, path, "--received")).split("\n").filter((line) => line.trim() !== "");
 }
 
 /** Reads a body from a file or standard input, with the headers next to the file. */
