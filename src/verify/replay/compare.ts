@@ -52,9 +52,6 @@ export interface ComparisonContext {
 const joinPath = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
 const getType = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 const getKey = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
-/** Names of fields that depend on the number of items of a list. */
-export const countFieldPattern =
-  /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
 
 /** Compares two documents. Identifiers and times that can differ become links. */
 export function compareValues(
@@ -151,11 +148,7 @@ function compareArrays(
   const own = recorded.filter((item) => !older.includes(item));
   const mapped = own.map((item) => {
     const id = getId(item);
-    if (id === undefined) return undefined;
-    return (
-      links.findText(id) ??
-      (/^\d+$/.test(id) ? String(links.findNumber(getIdScope("id", resource), Number(id)) ?? id) : id)
-    );
+    return id && links.translateNamed("id", id, resource);
   });
   const positions = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => getId(item) === id)));
   const isMatched =
@@ -167,9 +160,9 @@ function compareArrays(
   const found = isReordered ? [createDifference("item-order", path, mapped, actual.map(getId))] : [];
   for (const [at, item] of own.entries()) {
     const other = isMatched ? actual[positions[at]!] : actual[at];
-    if (other !== undefined || at < actual.length) found.push(...compareValues(item, other, `${path}[]`, context));
+    if (other !== undefined) found.push(...compareValues(item, other, `${path}[]`, context));
   }
-  return older.length === 0 ? found : found.filter(({ path: position }) => !countFieldPattern.test(getKey(position)));
+  return found;
 }
 
 const isScalarPermutation = (recorded: readonly unknown[], actual: readonly unknown[]): boolean => {

@@ -96,7 +96,7 @@ export class ReplayLinks {
   translateTarget(target: string, names: readonly (string | undefined)[], resource: string): string {
     const [path = "", query] = target.split(/\?(.*)/s);
     const translate = (encoded: string, plain: string, idName: string | undefined) => {
-      const translated = this.#translateNamed(idName, plain, resource);
+      const translated = this.translateNamed(idName, plain, resource);
       return translated === plain ? encoded : encodeURIComponent(translated);
     };
     const segments = path.split("/").map((segment, at) => translate(segment, decodeUrlPart(segment), names[at]));
@@ -116,15 +116,15 @@ export class ReplayLinks {
     if (body.length === 0 || !isUtf8(body)) return body;
     if (tryParseJson(text) === undefined) return Buffer.from(this.translateText(text));
     const edited = editJson(text, {
-      editString: ({ isKey, name, value }) => this.#translateNamed(isKey ? undefined : toIdName(name), value, resource),
+      editString: ({ isKey, name, value }) => this.translateNamed(isKey ? undefined : toIdName(name), value, resource),
       editNumber: ({ name, text: number }) =>
-        isIdKey(name) && /^\d+$/.test(number) ? this.#translateNamed(name, number, resource) : number,
+        isIdKey(name) && /^\d+$/.test(number) ? this.translateNamed(name, number, resource) : number,
     });
     return Buffer.from(edited);
   }
 
   /** Translates the value of a parameter or field. `idName` is its name if it can be a numeric identifier. */
-  #translateNamed(idName: string | undefined, value: string, resource: string): string {
+  translateNamed(idName: string | undefined, value: string, resource: string): string {
     if (idName === undefined || !/^\d+$/.test(value)) return this.translateText(value);
     return String(this.findNumber(getIdScope(idName, resource), Number(value)) ?? value);
   }

@@ -17,7 +17,6 @@ import {
   type ComparisonContext,
   compareHeaders,
   compareValues,
-  countFieldPattern,
   createDifference,
   type FoundDifference,
 } from "./compare.ts";
@@ -55,6 +54,9 @@ export interface ReplayedExchange {
 /** Operations whose resources are in the seed. A replay has all their listed rows. */
 const seededOperationPattern =
   /^(?:templates|contract-types|organizations|users|clusters|cluster-emails|cluster-clients)\.|^key-pointers\.definitions$/;
+
+/** Fields that depend on the number of items of a list. */
+const countFieldPattern = /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
 
 /** Returns the number of requests in a corpus without a declared operation, which are not replayed. */
 export const countUndeclared = ({ exchanges }: TrafficCorpus): number =>
