@@ -149,7 +149,7 @@ describe("console data module", () => {
         formatElapsed(172_800_000),
         formatCount(10_000),
       ],
-      ["0 s", "1 min 5 s", "2 h 35 min", "2 d", "10\u202f000"],
+      ["0 s", "1 min 5 s", "2 h 35 min", "2 days", "10\u202f000"],
     ));
 });
 
