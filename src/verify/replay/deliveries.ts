@@ -124,33 +124,30 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
   function compare(context: ComparisonContext, until: number): ComparedDelivery[] {
     if (recorded.length === 0) return [];
     const matches = matchDeliveries();
-    const compared = received.flatMap((delivery): ComparedDelivery[] => {
+    const matched = new Set(matches.values());
+    const compared = received.map((delivery): ComparedDelivery => {
       const { activity, attempts, contractId, target } = delivery;
       const match = matches.get(delivery);
       if (match)
-        return [{ activity, file: match.attempts[0]!.file, differences: compareDelivery(match, delivery, context) }];
+        return { activity, file: match.attempts[0]!.file, differences: compareDelivery(match, delivery, context) };
       const older = olderWebhooks.find((item) => getPath(item.target) === getPath(target));
       if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false)
-        return [{ activity, file: undefined, differences: [], incomparable: unrecordedTime }];
+        return { activity, file: undefined, differences: [], incomparable: unrecordedTime };
       const id = links.findRecordedContract(Number(contractId)) ?? contractId;
-      const differences = [createDifference("missing-activity", activity, undefined, describeActivity(activity, id))];
-      return [{ activity, file: undefined, differences }];
+      const difference = createDifference("missing-activity", activity, undefined, describeActivity(activity, id));
+      return { activity, file: undefined, differences: [difference] };
     });
-    const matched = new Set(matches.values());
-    const lost = recorded.filter((item) => !matched.has(item));
-    return [
-      ...compared,
-      ...lost.map((item): ComparedDelivery => {
+    const lost = recorded
+      .filter((item) => !matched.has(item))
+      .map((item): ComparedDelivery => {
         const { activity, attempts, contractId } = item;
         const { file } = attempts[0]!;
         if (contractId !== undefined && findLinkedContract(item) === undefined)
           return { activity, file, differences: [], incomparable: unknownContract };
-        const differences = [
-          createDifference("other-activity", activity, describeActivity(activity, contractId), undefined),
-        ];
-        return { activity, file, differences };
-      }),
-    ];
+        const recordedText = describeActivity(activity, contractId);
+        return { activity, file, differences: [createDifference("other-activity", activity, recordedText, undefined)] };
+      });
+    return [...compared, ...lost];
   }
 }
 
