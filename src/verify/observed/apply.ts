@@ -1,8 +1,9 @@
 import type { Operation } from "../../api/operation.ts";
 import { writeJson } from "../../base/json.ts";
 import { isObject, tryParseJson } from "../../base/object.ts";
+import { pairHeaders } from "../exchange.ts";
 import { findClaim } from "../replay/claims.ts";
-import { matchTextPieces } from "../replay/compare-text.ts";
+import { describeTimeFormat, matchTextPieces } from "../replay/compare-text.ts";
 import type { Observations, ObservedChange, ObservedRule } from "./observations.ts";
 
 /** Response of the emulator. Its headers are a flat list of names and values. */
@@ -79,10 +80,8 @@ function formatSpelling(text: string, spelling: string | undefined): string {
 }
 
 function replaceHeader(headers: readonly string[], name: string, value: string | undefined): string[] {
-  const pairs = headers.flatMap((item, at) =>
-    at % 2 === 0 && item.toLowerCase() !== name ? [item, headers[at + 1]!] : [],
-  );
-  return value === undefined ? pairs : [...pairs, name, value];
+  const others = pairHeaders(headers).filter(([item]) => item.toLowerCase() !== name);
+  return [...others.flat(), ...(value === undefined ? [] : [name, value])];
 }
 
 /** Returns the document with the change applied at every position that matches a path. */
@@ -154,18 +153,15 @@ function orderKeys(value: Record<string, unknown>, keys: readonly string[]): Rec
 function formatTime(value: string, format: string): string {
   const ms = Date.parse(value);
   if (Number.isNaN(ms)) return value;
-  const micros = /\.(\d{1,9})/.exec(value)?.[1]?.padEnd(9, "0") ?? "000000000";
-  const iso = new Date(ms).toISOString();
-  if (format.length <= 10) return iso.slice(0, 10);
-  const digits = /\.(9+)/.exec(format)?.[1]?.length ?? 0;
-  const seconds = /\d\d:\d\d:\d\d|99:99:99/.test(format) ? iso.slice(11, 19) : iso.slice(11, 16);
-  const zone = /[+-]99:?99$/.exec(format)?.[0].replaceAll("9", "0") ?? (format.endsWith("Z") ? "Z" : "");
-  return `${iso.slice(0, 10)}${format[10]}${seconds}${digits > 0 ? `.${micros.slice(0, digits)}` : ""}${zone}`;
+  const [fraction = ""] = /(?<=\.)\d{1,9}/.exec(value) ?? [];
+  const digits = new Date(ms).toISOString().slice(0, 19).replace(/\D/g, "") + fraction.padEnd(9, "0");
+  const [local = "", zone = ""] = format.split(/(?=[+-]99:?99$)/);
+  let at = 0;
+  return local.replace(/9/g, () => digits[at++]!) + zone.replaceAll("9", "0");
 }
 
 function shiftTime(value: unknown, ms: number): unknown {
   if (typeof value === "number") return value + ms;
   if (typeof value !== "string" || Number.isNaN(Date.parse(value))) return value;
-  const format = value.replace(/\d/g, "9");
-  return formatTime(new Date(Date.parse(value) + ms).toISOString(), format);
+  return formatTime(new Date(Date.parse(value) + ms).toISOString(), describeTimeFormat(value));
 }
