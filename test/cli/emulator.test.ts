@@ -206,7 +206,16 @@ describe("svc emulator exec", () => {
     assert.equal((await runCli(createExecArguments("process.exit(7)"), { cwd })).exit, 7);
     assert.equal((await runCli(createExecArguments('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
     const missing = await runCli("emulator exec -- no-such-program", { cwd });
-    assert.deepEqual([missing.exit, missing.stderr], [127, "error: Cannot run no-such-program: no such program\n"]);
+    assert.deepEqual(
+      [missing.exit, missing.stderr],
+      [127, "error: Cannot run no-such-program: no such program or interpreter\n"],
+    );
+    await writeFile(join(cwd, "other.sh"), "#!/no/such/sh\n", { mode: 0o700 });
+    const other = await runCli("emulator exec -- ./other.sh", { cwd });
+    assert.deepEqual(
+      [other.exit, other.stderr],
+      [127, "error: Cannot run ./other.sh: no such program or interpreter\n"],
+    );
     await writeFile(join(cwd, "script.sh"), "true\n", { mode: 0o600 });
     const denied = await runCli("emulator exec -- ./script.sh", { cwd });
     const reason = "permission is denied (EACCES)";
@@ -217,7 +226,7 @@ describe("svc emulator exec", () => {
       [quoted.exit, quoted.stderr],
       [
         127,
-        "error: Cannot run npx svc contracts list: no such program\n" +
+        "error: Cannot run npx svc contracts list: no such program or interpreter\n" +
           "  The command runs without a shell. Separate its arguments, or run sh -c 'npx svc contracts list'.\n",
       ],
     );

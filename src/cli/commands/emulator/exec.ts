@@ -109,7 +109,7 @@ async function reportCannotRun(
 ): Promise<number> {
   const isMissing = cause.code === "ENOENT";
   const reason = isFsError(cause) ? formatFsError(cause) : (cause.code ?? cause.message);
-  await output.warn(`error: Cannot run ${program}: ${isMissing ? "no such program" : reason}`);
+  await output.warn(`error: Cannot run ${program}: ${isMissing ? "no such program or interpreter" : reason}`);
   if (isMissing && args.length === 0 && /\S\s+\S/.test(program)) {
     const line = `sh -c ${quoteShellWord(program)}`;
     await output.warn(`  The command runs without a shell. Separate its arguments, or run ${line}.`);
