@@ -4,7 +4,7 @@ import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { markExactNumbers, restoreExactNumbers } from "../../src/base/json.ts";
-import { tryParseJson } from "../../src/base/object.ts";
+import { memoize, tryParseJson } from "../../src/base/object.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
 import { workspaces } from "../domain/workspaces.ts";
@@ -139,7 +139,7 @@ export function toRequestRecord(entry: LoggedRequest) {
     listener,
     service,
     operation: operation ?? null,
-    nearest: isUnknown ? findNearestOperation(entry) : null,
+    nearest: isUnknown ? findNearestOperation(entry).text : null,
     method,
     target: redactTarget(entry.target, operation),
     headers: redactHeaders(entry.rawHeaders),
@@ -169,10 +169,11 @@ const declaredOperations = (registry as readonly Operation[]).filter(({ id }) =>
 
 const contractOperations = declaredOperations.filter(({ service }) => service.name === "contracts");
 
-function findNearestOperation({ method, target }: LoggedRequest): string | null {
+/** The search takes a millisecond, and a log has thousands of requests, which the console lists often. */
+const findNearestOperation = memoize(({ method, target }: LoggedRequest) => {
   const operation = suggestOperation(method, target.split("?", 1)[0]!, declaredOperations);
-  return operation ? `${operation.id} ${[operation.method].flat()[0]} ${operation.path}` : null;
-}
+  return { text: operation ? `${operation.id} ${[operation.method].flat()[0]} ${operation.path}` : null };
+});
 
 const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
   id,
