@@ -152,9 +152,20 @@ export async function listDiskSteps(life: StoreLife): Promise<[at: number, step:
   return [...steps.entries()].filter(([at]) => !between(at));
 }
 
-export interface CrashPoint {
-  /** Index of the step before which the disk crashes, from 0. */
-  readonly step: number;
+/** The disk of a life that a crash ended. */
+interface CrashedLife {
+  readonly life: StoreLife;
+  readonly disk: ForgetfulDisk;
+  readonly acknowledgedCount: number;
+}
+
+/** Runs the actions until the disk crashes before a step, counted from 0. */
+export async function crashLife(life: StoreLife, step: number): Promise<CrashedLife> {
+  const disk = new ForgetfulDisk();
+  return { life, disk, acknowledgedCount: await runLife(life, disk, crashDiskAt(disk, step)) };
+}
+
+export interface CrashOutcome {
   /** Random source that decides which unsynced changes survive. */
   readonly chance: RandomSource;
   /** Index of the step during the next start before which the disk crashes again. Undefined for no second crash. */
@@ -162,33 +173,26 @@ export interface CrashPoint {
 }
 
 /**
- * Crashes the disk and checks the next start. The store must have the state after the last acknowledged commit or a
- * later one, and must persist further writes. `prepare` can corrupt the disk first.
+ * Checks the next start after one outcome of a crash. The store must have the state after the last acknowledged commit
+ * or a later one, and must persist further writes.
  */
 export async function assertSurvivesCrash(
-  life: StoreLife,
-  crash: CrashPoint,
-  prepare: (disk: ForgetfulDisk) => void = () => {},
+  { life, disk: crashedDisk, acknowledgedCount }: CrashedLife,
+  { chance, secondCrashAt }: CrashOutcome,
 ): Promise<void> {
-  const first = new ForgetfulDisk();
-  prepare(first);
-  const acknowledgedCount = await runLife(life, first, crashDiskAt(first, crash.step));
-  let disk = first.crash(crash.chance);
-  prepare(disk);
-  if (crash.secondCrashAt !== undefined) {
-    crashDiskAt(disk, crash.secondCrashAt);
+  let disk = crashedDisk.crash(chance);
+  if (secondCrashAt !== undefined) {
+    crashDiskAt(disk, secondCrashAt);
     await open(disk, life)
       .then((store) => store.close())
       .catch(() => {});
-    disk = disk.crash(crash.chance);
-    prepare(disk);
+    disk = disk.crash(chance);
   }
   const found = await writeAndSerialize(disk, life, 1_001);
   const at = life.history.indexOf(found, acknowledgedCount);
   assert.ok(at >= acknowledgedCount, `acknowledged ${life.history[acknowledgedCount]}, found ${found}`);
   // No unsynced change survives this crash.
   const next = disk.crash(() => 0.99);
-  prepare(next);
   const more = await writeAndSerialize(next, life, 1_002);
   assert.ok(more.includes('["id",1001]'), `acknowledged after the crash, and lost: ${more}`);
 }

@@ -3,6 +3,8 @@ import { describe, it } from "node:test";
 import type { Transaction } from "../../../../emulator/store/port.ts";
 import {
   assertSurvivesCrash,
+  type CrashOutcome,
+  crashLife,
   createSeededRandom,
   listDiskSteps,
   recordStoreLife,
@@ -79,8 +81,12 @@ const withHistory: Record<string, readonly [actions: readonly StoreAction[], his
   "a trimmed history": [Array.from({ length: 7 }, (_, i) => [putPerson(i), putPerson(i + 1)]), 2_500],
 };
 
-/** At each step the maximum, the minimum and a random part of the writes survive. */
-const createChances = (at: number) => [() => 0, () => 0.99, createSeededRandom(at % 4)];
+/** At each step the maximum, the minimum and a random part of the writes survive. The last is followed by a crash. */
+const createOutcomes = (at: number): CrashOutcome[] => [
+  { chance: () => 0 },
+  { chance: () => 0.99 },
+  { chance: createSeededRandom(at % 4), secondCrashAt: (at + 2) % 7 },
+];
 
 describe("file store on a disk that loses unsynced writes", () => {
   const all = [
@@ -93,10 +99,10 @@ describe("file store on a disk that loses unsynced writes", () => {
       const steps = await listDiskSteps(life);
       assert.ok(steps.length > 15, `only ${steps.length} steps`);
       for (const [at, step] of steps) {
-        for (const [number, chance] of createChances(at).entries()) {
-          const again = number === 2 ? { again: (at + number) % 7 } : {};
-          await assertSurvivesCrash(life, { step: at, chance, ...again }).catch((error) => {
-            throw new Error(`dead before step ${at} (${step}), chance ${number}: ${error}`, { cause: error });
+        const crashedLife = await crashLife(life, at);
+        for (const [number, outcome] of createOutcomes(at).entries()) {
+          await assertSurvivesCrash(crashedLife, outcome).catch((error) => {
+            throw new Error(`dead before step ${at} (${step}), outcome ${number}: ${error}`, { cause: error });
           });
         }
       }
