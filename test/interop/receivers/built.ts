@@ -25,7 +25,6 @@ const python = await installPythonPackages("flask==3.1.3", "fastapi==0.165.0", "
 export const receivers = {
   express: await buildNodeReceiver("express.mjs"),
   fastify: await buildNodeReceiver("fastify.mjs"),
-  flask: createPythonReceiver(python, "flask_receiver.py"),
   fastapi: createPythonReceiver(python, "fastapi_receiver.py"),
   go: await buildGoReceiver(join(fixtures, "go")),
   java: await buildJavaReceiver(join(fixtures, "java"), "Receiver"),
