@@ -1,4 +1,3 @@
-import type { Activity } from "../../src/api/activities.ts";
 import type { watchDeliveries as watchOperation } from "../../src/api/emulator/deliveries.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import type { InputOf } from "../../src/api/operation.ts";
@@ -53,10 +52,11 @@ export const deliveryHandlers = {
     return readDelivery(store, params.id, settings, fail);
   },
 
-  "deliveries.record": async ({ body: { webhook: id, activity, ...fields } }, { store, clock, settings, fail }) => {
+  "deliveries.record": async ({ body }, { store, clock, settings, fail }) => {
+    const id = body.webhook;
     const delivery = await store.transaction("deliveries.record", async (tx) => {
       const webhook = (await tx.get(webhookRows, id)) ?? fail("no-such-webhook", { id });
-      return recordForeignDelivery(tx, webhook, { activity: activity as Activity, ...fields }, clock.now());
+      return recordForeignDelivery(tx, webhook, body, clock.now());
     });
     return readDelivery(store, delivery.id, settings, () => fail("no-such-webhook", { id }));
   },

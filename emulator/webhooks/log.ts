@@ -1,4 +1,5 @@
-import type { Activity } from "../../src/api/activities.ts";
+import type { recordDelivery } from "../../src/api/emulator/deliveries.ts";
+import type { InputOf } from "../../src/api/operation.ts";
 import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
@@ -89,25 +90,17 @@ export function scheduleResend(tx: Transaction, delivery: Delivery, now: number)
   });
 }
 
-/** A delivery by another program to the URL of a webhook. */
-interface ForeignDelivery {
-  readonly activity: Activity;
-  readonly label: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly status: number | null;
-  readonly error?: DeliveryAttempt["error"] | undefined;
-  readonly duration_ms: number;
-  readonly response_body?: string | null | undefined;
-}
-
-/** Records a delivery. It has no other effects: nothing is sent, and the webhook's failures are not counted. */
+/**
+ * Records a delivery by another program to the URL of a webhook. It has no other effects: nothing is sent, and the
+ * webhook's failures are not counted.
+ */
 export function recordForeignDelivery(
   tx: Transaction,
   { id: webhook_id, workspace_id, url }: Webhook,
-  { activity, label, headers, body, status, error = null, duration_ms, response_body = null }: ForeignDelivery,
+  request: InputOf<typeof recordDelivery>["body"],
   now: number,
 ): Delivery {
+  const { activity, label, headers, body, status, error = null, duration_ms, response_body = null } = request;
   const cause = tx.cause?.id ?? null;
   const event_id = tx.next("webhook_event");
   const commonFields = { workspace_id, activity, contract_id: null };

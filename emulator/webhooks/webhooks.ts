@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
+import type { fireActivity } from "../../src/api/emulator/activities.ts";
 import type { Fail } from "../../src/api/failures.ts";
+import type { InputOf } from "../../src/api/operation.ts";
 import { dictionary } from "../../src/api/shapes.ts";
 import { defineNumberedRows, storedTime, type Transaction } from "../store/port.ts";
 
@@ -54,14 +56,7 @@ export async function setWebhookEnabled(tx: Transaction, id: number, isEnabled: 
 }
 
 /** Changes to a body, by field path: `counterparties.0.poc_email`. */
-interface Amendments {
-  /** New values by path of existing fields. */
-  readonly overrides?: Readonly<Record<string, unknown>> | undefined;
-  /** New fields by path. A path can also be the next item of a list. */
-  readonly additions?: Readonly<Record<string, unknown>> | undefined;
-  /** Paths of existing fields to remove. */
-  readonly removals?: readonly string[] | undefined;
-}
+type Amendments = Pick<InputOf<typeof fireActivity>["body"], "overrides" | "additions" | "removals">;
 
 type AmendmentFailure = Fail<"no-such-field" | "field-exists">;
 
