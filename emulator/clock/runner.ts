@@ -6,7 +6,7 @@ import { type Cause, StateReplacedError, StoreFailedError } from "../store/port.
 import { type AdvanceLimits, type AdvanceTargetMs, advance, findFirstAfter, readQueueStatus } from "./advance.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { type ScheduledEntry, schedule } from "./schedule.ts";
-import type { ClockMode, ClockSettings, ClockState } from "./virtual-clock.ts";
+import type { ClockSettings, ClockState } from "./virtual-clock.ts";
 
 export interface RunnerOptions
   extends Pick<DispatcherOptions, "store" | "clock" | "handlers">,
@@ -20,14 +20,6 @@ export interface RunnerOptions
   readonly deterministic?: boolean;
   readonly limits?: Partial<AdvanceLimits>;
   readonly onReplaceState?: () => void;
-}
-
-export interface ClockStatus {
-  readonly now: number;
-  readonly mode: ClockMode;
-  readonly speed: number;
-  readonly next_due: number | null;
-  readonly pending: number;
 }
 
 export class AdvanceUnderWayError extends Error {
@@ -76,12 +68,12 @@ export class Runner {
   }
 
   /** With a workspace, the queue contains only its entries. */
-  async readStatus(workspaceId?: number): Promise<ClockStatus> {
+  async readStatus(workspaceId?: number) {
     const { store, clock } = this.#options;
     return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await readQueueStatus(store, workspaceId)) };
   }
 
-  async setClock(settings: ClockSettings, cause?: Cause): Promise<ClockStatus> {
+  async setClock(settings: ClockSettings, cause?: Cause) {
     if (this.#currentAdvance) throw new AdvanceUnderWayError();
     await this.#options.clock.set(settings, cause);
     return this.readStatus();

@@ -9,7 +9,7 @@ import {
   DeliveryUnderWayError,
   type FinishedEntry,
 } from "../clock/advance.ts";
-import { AdvanceUnderWayError, type ClockStatus } from "../clock/runner.ts";
+import { AdvanceUnderWayError, type Runner } from "../clock/runner.ts";
 import type { View } from "../store/port.ts";
 import { deliveries, getStatusText } from "../webhooks/deliveries.ts";
 import { webhookRows } from "../webhooks/webhooks.ts";
@@ -64,7 +64,7 @@ function toTarget({ by, to, next }: InputOf<typeof advanceClock>["body"]): Advan
   return next ? { next } : { untilIdle: true };
 }
 
-export const toClockRecord = ({ now, next_due, ...rest }: ClockStatus) => ({
+export const toClockRecord = ({ now, next_due, ...rest }: Awaited<ReturnType<Runner["readStatus"]>>) => ({
   now: toIsoMillis(now),
   ...rest,
   next_due: toIsoOrNull(next_due),
