@@ -6,7 +6,7 @@ import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/urls.ts";
 import { splitAtLineEnds } from "../../src/files/read-log.ts";
 import type { AdvanceTargetMs } from "../clock/advance.ts";
 import type { AdvanceTarget, Emulator, Rewind } from "../published.d.ts";
-import type { RewindTarget } from "../travel/rewind.ts";
+import type { RewindRequest } from "../travel/rewind.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
 import { watchActivity } from "./activity.ts";
 import { type CleanupStack, EmulatorClosedError } from "./cleanup-stack.ts";
@@ -151,35 +151,32 @@ function createSnapshotApi(
 
   return {
     async snapshot(name, options) {
-      const { at, ...saved } = await snapshots().save(
-        name === undefined ? await nextName() : checkSnapshotName(name),
-        options,
-      );
-      return { name: saved.name, at: at! };
+      const saved = await snapshots().save(name === undefined ? await nextName() : checkSnapshotName(name), options);
+      return { name: saved.name, at: Date.parse(saved.at!) };
     },
     async restore(snapshot) {
       const { backupSnapshot } = await snapshots().restore(typeof snapshot === "string" ? snapshot : snapshot?.name);
       return { backupSnapshot };
     },
     async rewind(target) {
-      const { backupSnapshot } = await snapshots().rewind(parseRewindTarget(target));
+      const { backupSnapshot } = await snapshots().rewind(parseRewind(target));
       return { backupSnapshot };
     },
     fork: async () => startCopy(splitAtLineEnds(await snapshots().exportPresent("fork"))),
   };
 }
 
-/** Throws InvalidOptionsError for a name that the control plane would reject. */
-function parseRewindTarget(target: Rewind): RewindTarget {
+/** Throws InvalidOptionsError for a target that the control plane would reject. */
+function parseRewind(target: Rewind): RewindRequest {
   const to = (target as { readonly to?: unknown } | undefined)?.to;
   // The schema rejects the "null" of an invalid date.
   const isoTime = typeof to === "number" ? String(new Date(to).toJSON()) : undefined;
   const { data, error } = rewind.request.body.schema.safeParse(isoTime === undefined ? target : { to: isoTime });
   if (!data) throw new InvalidOptionsError(`emulator.rewind: ${error.issues.map(({ message }) => message).join("; ")}`);
-  if (data.to !== undefined) return { to: Date.parse(data.to) };
-  return data.before === undefined ? { steps: data.steps ?? 0 } : { before: data.before };
+  return data;
 }
 
+/** Throws InvalidOptionsError for a name that the control plane would reject. */
 function checkSnapshotName(name: string): string {
   const { error } = saveSnapshot.request.params.safeParse({ name });
   if (error)

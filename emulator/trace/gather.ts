@@ -51,8 +51,8 @@ export async function gatherTraceNodes(view: View, names: Iterable<string>): Pro
 /** Matches the number of the contract in a request's path, by either ID (DECISIONS.md, C12). */
 const contractPathPattern = /\/contracts\/(?:[TH]-)?(\d{1,15})(?:[/? ]|$)/;
 
-/** Returns the only contract that is named by these causes or that their events concern. Undefined if there is none. */
-export async function findContractOfCauses(view: View, rows: readonly CauseRow[]): Promise<string | undefined> {
+/** Returns the only contract that is named by these causes or that their events concern. Null if there is none. */
+export async function findContractOfCauses(view: View, rows: readonly CauseRow[]): Promise<string | null> {
   const found = new Set<number>();
   for (const { id, what } of rows) {
     const [, named] = contractPathPattern.exec(what) ?? [];
@@ -61,8 +61,7 @@ export async function findContractOfCauses(view: View, rows: readonly CauseRow[]
     for (const { contract_id } of events) if (contract_id !== null) found.add(contract_id);
   }
   const [contract_id] = found;
-  if (contract_id === undefined || found.size > 1) return undefined;
-  return readCompositeId(view, contract_id) ?? undefined;
+  return contract_id === undefined || found.size > 1 ? null : readCompositeId(view, contract_id);
 }
 
 export type TraceRef =

@@ -1,7 +1,11 @@
+import type { rewind } from "../../src/api/emulator/snapshots.ts";
+import type { InputOf, ResultOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { causes, parseCauseNumber } from "../store/causes.ts";
 import type { CauseRow, Commit, History, HistoryStart, Store, View } from "../store/port.ts";
 import { findContractOfCauses } from "../trace/gather.ts";
+
+export type RewindRequest = InputOf<typeof rewind>["body"];
 
 export type RewindTarget =
   /** Rewinds to this virtual time, in milliseconds. */
@@ -11,12 +15,13 @@ export type RewindTarget =
   /** Rewinds this many of the last external requests and clock advances that changed the state. */
   | { readonly steps: number };
 
-export type CauseMap = ReadonlyMap<string, CauseRow>;
-
-interface PresentState {
-  readonly causes: CauseMap;
-  readonly line: number;
+/** The schema ensures that exactly one of the fields is set. */
+export function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget {
+  if (to !== undefined) return { to: Date.parse(to) };
+  return before === undefined ? { steps } : { before };
 }
+
+export type CauseMap = ReadonlyMap<string, CauseRow>;
 
 export interface RewindPoint {
   /** The first commit to undo. Undefined if there is none. */
@@ -75,7 +80,7 @@ export const findOrigin = (chain: CauseChain): string => chain.at(-1)!;
 export async function findRewindPoint(
   history: History,
   target: RewindTarget,
-  present: PresentState,
+  present: { readonly causes: CauseMap; readonly line: number },
 ): Promise<RewindPoint> {
   const search = new RewindSearch(target, present.causes);
   // Concurrent commits are undone too. Their causes are unknown.
@@ -85,16 +90,8 @@ export async function findRewindPoint(
   return found;
 }
 
-/** A request or a clock advance that a rewind undid. */
-export interface UndoneStep {
-  /** The name of the cause: `request:12`. */
-  readonly id: string;
-  /** Virtual milliseconds. */
-  readonly at: number;
-  readonly what: string;
-  /** The only contract that it concerned. */
-  readonly contract: string | undefined;
-}
+/** A request or a clock advance that a rewind undid, in the form of the control plane. */
+export type UndoneStep = ResultOf<typeof rewind>["steps"][number];
 
 export const maxDescribedSteps = 100;
 
@@ -104,7 +101,7 @@ export function describeSteps(
   ids: readonly string[],
   chains: readonly CauseChain[],
   rows: CauseMap,
-): Promise<readonly UndoneStep[]> {
+): Promise<UndoneStep[]> {
   const newest = ids.toSorted((a, b) => parseCauseNumber(b)! - parseCauseNumber(a)!).slice(0, maxDescribedSteps);
   const causesByStep = new Map(newest.map((id) => [id, new Set([id])]));
   for (const chain of chains) for (const cause of chain) causesByStep.get(findOrigin(chain))?.add(cause);
@@ -112,7 +109,7 @@ export function describeSteps(
     [...causesByStep].map(async ([id, causeIds]) => {
       const causeRows = [...causeIds].flatMap((causeId) => rows.get(causeId) ?? []);
       const { at = 0, what = "" } = rows.get(id) ?? {};
-      return { id, at, what, contract: await findContractOfCauses(view, causeRows) };
+      return { id, at: toIsoMillis(at), what, contract: await findContractOfCauses(view, causeRows) };
     }),
   );
 }

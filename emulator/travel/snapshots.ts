@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { WallClock } from "../../src/base/clock.ts";
+import type { Snapshot } from "../../src/api/emulator/snapshots.ts";
+import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
 import { Emitter, Mutex } from "../../src/base/concurrency.ts";
 import { tryParseJson } from "../../src/base/object.ts";
 import { withTimeout } from "../../src/base/timing.ts";
@@ -27,8 +28,10 @@ import {
   HistoryUnavailableError,
   maxDescribedSteps,
   RewindOutOfRangeError,
+  type RewindRequest,
   type RewindTarget,
   RewindTargetInFutureError,
+  toRewindTarget,
   type UndoneStep,
   watchSteps,
 } from "./rewind.ts";
@@ -49,12 +52,8 @@ interface SnapshotContext {
   readonly report: (line: string) => void;
 }
 
-export interface SnapshotInfo extends StoredSnapshot {
-  /** Virtual milliseconds. Undefined if the document is damaged or not a snapshot. */
-  readonly at: number | undefined;
-  /** ISO time of the wall clock. Undefined with --deterministic. */
-  readonly savedAt: string | undefined;
-}
+/** A snapshot in the form of the control plane. */
+type SnapshotInfo = z.infer<typeof Snapshot>;
 
 export interface RestoreResult {
   /** Name under which the previous state was saved. Undefined if nothing was undone. */
@@ -67,7 +66,7 @@ export interface RewindResult extends RestoreResult {
   /** Number of undone external requests and clock advances. The first clock advance can be undone in part. */
   readonly undone: number;
   /** The newest of them, newest first. */
-  readonly steps: readonly UndoneStep[];
+  readonly steps: UndoneStep[];
 }
 
 /** Matches the names of backups of the current state: `before-1`, `before-2`, … */
@@ -110,7 +109,7 @@ export class Snapshots {
     return addChecksum(store.export(() => this.#buildHead(name)));
   }
 
-  async list(): Promise<readonly SnapshotInfo[]> {
+  async list(): Promise<SnapshotInfo[]> {
     return Promise.all((await this.#context.snapshotStore.list()).map((stored) => this.#readInfo(stored)));
   }
 
@@ -215,8 +214,8 @@ export class Snapshots {
    * Rewinds along the history of the current state, which is saved first. Scripted faults stay. Fails with
    * HistoryUnavailableError, RewindTargetInFutureError and RewindOutOfRangeError, without changes.
    */
-  rewind(target: RewindTarget): Promise<RewindResult> {
-    return this.#replaceExclusively((concurrent) => this.#rewind(target, concurrent));
+  rewind(request: RewindRequest): Promise<RewindResult> {
+    return this.#replaceExclusively((concurrent) => this.#rewind(toRewindTarget(request), concurrent));
   }
 
   async #rewind(target: RewindTarget, concurrent: CauseMap): Promise<RewindResult> {
@@ -254,7 +253,7 @@ export class Snapshots {
     const restored = await this.#restoreStore(restoredState, beside, () => first !== undefined || concurrent.size > 0);
     const laterSteps = [...concurrent.values()]
       .filter(({ id }) => !present.causes.has(id))
-      .map(({ id, at, what }) => ({ id, at, what, contract: undefined }));
+      .map(({ id, at, what }) => ({ id, at: toIsoMillis(at), what, contract: null }));
     return {
       ...restored,
       undone: undone.length + laterSteps.length,
@@ -327,13 +326,14 @@ export class Snapshots {
     };
   }
 
-  async #readInfo(stored: StoredSnapshot): Promise<SnapshotInfo> {
-    const document = (await this.#context.snapshotStore.open(stored.name)) ?? [];
-    for await (const block of document) {
-      const description = parseDescription(block.toString("utf8"));
-      return { ...stored, at: description?.at, savedAt: description?.saved_at ?? undefined };
+  async #readInfo({ name, bytes, file }: StoredSnapshot): Promise<SnapshotInfo> {
+    let description: SnapshotDescription | undefined;
+    for await (const block of (await this.#context.snapshotStore.open(name)) ?? []) {
+      description = parseDescription(block.toString("utf8"));
+      break;
     }
-    return { ...stored, at: undefined, savedAt: undefined };
+    const at = description ? toIsoMillis(description.at) : null;
+    return { name, at, saved_at: description?.saved_at ?? null, bytes, file: file ?? null };
   }
 
   async #requireSameClusters(name: string, newStore: Store): Promise<void> {

@@ -16,7 +16,6 @@ import { toAttemptRecord, toDeliveryRecord } from "../deliveries.ts";
 import { toDeviceRecord } from "../device-grants.ts";
 import { toEmailRecord } from "../emails.ts";
 import { isControlPlaneRead, toFaultRecord, toRequestRecord } from "../requests.ts";
-import { toSnapshotRecord } from "../state/state.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
 export type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;
@@ -58,10 +57,8 @@ async function describePresentState(
     descriptions.push({ at, event: "clock", ref: null, clock: toClockRecord(await context.runner.readStatus()) });
   if (items.has("faults"))
     descriptions.push({ at, event: "faults", ref: null, faults: context.faults.list().map(toFaultRecord) });
-  if (items.has("snapshots")) {
-    const snapshots = (await context.snapshots.list()).map(toSnapshotRecord);
-    descriptions.push({ at, event: "snapshots", ref: null, snapshots });
-  }
+  if (items.has("snapshots"))
+    descriptions.push({ at, event: "snapshots", ref: null, snapshots: await context.snapshots.list() });
   return descriptions;
 }
 

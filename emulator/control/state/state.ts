@@ -1,6 +1,4 @@
-import type { rewind as rewindOperation } from "../../../src/api/emulator/snapshots.ts";
 import type { Fail } from "../../../src/api/failures.ts";
-import type { InputOf } from "../../../src/api/operation.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { pluralize } from "../../../src/base/text.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
@@ -20,28 +18,28 @@ import {
 import {
   HistoryUnavailableError,
   RewindOutOfRangeError,
-  type RewindTarget,
+  type RewindRequest,
   RewindTargetInFutureError,
 } from "../../travel/rewind.ts";
-import { countEntries, type SnapshotInfo } from "../../travel/snapshots.ts";
+import { countEntries } from "../../travel/snapshots.ts";
 import type { ControlHandlers } from "../context.ts";
 
 export const stateHandlers = {
   "snapshots.save": async ({ params: { name }, query: { replace } }, { snapshots, fail }) => {
     try {
-      return toSnapshotRecord(await snapshots.save(name, { replace }));
+      return await snapshots.save(name, { replace });
     } catch (error) {
       if (error instanceof SnapshotExistsError) fail("snapshot-exists", { name: error.taken });
       throw error;
     }
   },
 
-  "snapshots.list": async (_, { snapshots }) => (await snapshots.list()).map(toSnapshotRecord),
+  "snapshots.list": (_, { snapshots }) => snapshots.list(),
 
   "snapshots.show": async ({ params: { name } }, { snapshots, fail }) => {
     const { store, head, snapshotHead } = await snapshots.load(name).catch(rejectSnapshotError(fail));
     return {
-      ...toSnapshotRecord(await snapshots.find(name)),
+      ...(await snapshots.find(name)),
       written_by: String(head.written_by),
       ...(await countRows(store, snapshots.collections)),
       faults: snapshotHead.beside.faults.faults.length,
@@ -64,7 +62,7 @@ export const stateHandlers = {
   },
 
   "snapshots.rewind": async ({ body }, { snapshots, clock, requestLog, fail }) => {
-    const { backupSnapshot, undone, steps, dropped } = await snapshots.rewind(toRewindTarget(body)).catch((error) => {
+    const { backupSnapshot, undone, steps, dropped } = await snapshots.rewind(body).catch((error) => {
       if (error instanceof HistoryUnavailableError) fail("no-history");
       if (error instanceof RewindTargetInFutureError) fail("time-in-future", { now: toIsoMillis(error.now) });
       if (error instanceof RewindOutOfRangeError) {
@@ -85,7 +83,7 @@ export const stateHandlers = {
       now: toIsoMillis(clock.now()),
       backup_snapshot: backupSnapshot ?? null,
       undone,
-      steps: steps.map(({ id, at, what, contract }) => ({ id, at: toIsoMillis(at), what, contract: contract ?? null })),
+      steps,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };
   },
@@ -137,16 +135,6 @@ export const stateHandlers = {
   },
 } satisfies ControlHandlers;
 
-type RewindRequest = InputOf<typeof rewindOperation>["body"];
-
-/** The schema ensures that exactly one of the fields is set. */
-function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget {
-  if (to !== undefined) return { to: Date.parse(to) };
-  if (before === undefined) return { steps };
-  const ref = parseTraceRef(before);
-  return { before: ref?.by === "cause" ? ref.id : before };
-}
-
 function describeMissing(
   { to, before, steps }: RewindRequest,
   stepCount: number | undefined,
@@ -176,14 +164,6 @@ const rejectSnapshotError =
     }
     throw error;
   };
-
-export const toSnapshotRecord = ({ name, at, savedAt, bytes, file }: SnapshotInfo) => ({
-  name,
-  at: at === undefined ? null : toIsoMillis(at),
-  saved_at: savedAt ?? null,
-  bytes,
-  file: file ?? null,
-});
 
 async function countRows(store: Store, collections: readonly Collection[]) {
   const entries = (await countEntries(store, collections)).map((size, i) => ({ ...collections[i]!, size }));

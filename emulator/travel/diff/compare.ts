@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import type { diffSnapshot } from "../../../src/api/emulator/snapshots.ts";
+import type { ResultOf } from "../../../src/api/operation.ts";
 import { isSecretName, redactText } from "../../../src/api/secrets.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { waitForNextTurn } from "../../../src/base/timing.ts";
@@ -12,6 +14,9 @@ export interface RowDifference {
   readonly before: DiffRow | undefined;
   readonly after: DiffRow | undefined;
 }
+
+/** A difference in the form of the control plane. */
+export type DiffItem = ResultOf<typeof diffSnapshot>["items"][number];
 
 export type DiffRow = Readonly<Record<string, unknown>>;
 
@@ -114,11 +119,7 @@ async function compareMapping(
 }
 
 /** A field by its path (`signatories[0].action`), and its values before and after. */
-export interface FieldChange {
-  readonly field: string;
-  readonly from?: unknown;
-  readonly to?: unknown;
-}
+export type FieldChange = DiffItem["fields"][number];
 
 const maxShownLength = 200;
 

@@ -12,22 +12,14 @@ import { causes } from "../../store/causes.ts";
 import type { Delivery, DeliveryAttempt, WebhookEvent } from "../../webhooks/deliveries.ts";
 import type { Webhook } from "../../webhooks/webhooks.ts";
 import {
+  type DiffItem,
   type DiffRow,
-  type FieldChange,
   listFieldChanges,
   type MappingDifference,
   type RowDifference,
   type SequenceDifference,
   type StateDifferences,
 } from "./compare.ts";
-
-interface DiffItem {
-  readonly what: string;
-  readonly collection: string;
-  readonly key: string | null;
-  readonly change: "new" | "changed" | "gone";
-  readonly fields: FieldChange[];
-}
 
 /** The most relevant collections come first. The rest is in the order of the collections. */
 const leadingCollections = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
