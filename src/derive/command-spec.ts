@@ -133,6 +133,4 @@ export interface CommandSpec extends CommandDeclaration, CallableOperation {
   readonly unknownIsIn?: string;
   /** Set if a missing object is rejected with 403, like a forbidden action. */
   readonly hidesMissing?: true;
-  /** Whether a hand-written command with the same words replaces this command. It can build on this command. */
-  readonly byHand?: boolean;
 }

@@ -18,21 +18,18 @@ import {
  * A hand-written command that replaces it can build on the result.
  */
 export function deriveCommand(operation: Operation, resource: ResourceName): CommandSpec {
-  const { id, service, method, path, auth, request, responses, maxDurationMs } = operation;
-  const isByHand = "by" in operation.cli;
+  const { id, summary, service, method, path, auth, request, responses } = operation;
+  const { description, maxDurationMs, unknownIsIn, hidesMissing } = operation;
   const cli = "by" in operation.cli ? { command: operation.cli.by } : operation.cli;
+  const { columns, rows, confirm } = cli;
   const words = cli.command.split(" ");
-  const paging = derivePaging(operation);
   const flags = deriveFlags(operation);
   const success = findSuccess(operation);
   return {
-    words,
-    summary: operation.summary,
-    ...(operation.description === undefined ? {} : { description: operation.description }),
-    positionals: derivePositionals(operation),
-    flags,
-    examples: operation.examples.map((example) => buildCommandExample(words, operation, flags, example)),
+    ...{ words, summary, description, flags, columns, rows, confirm, maxDurationMs, unknownIsIn, hidesMissing },
     ...{ id, resource, service: { name: service.name }, method, path, auth },
+    positionals: derivePositionals(operation),
+    examples: operation.examples.map((example) => buildCommandExample(words, operation, flags, example)),
     request: request.body ? { body: { kind: request.body.kind } } : {},
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, answer]) => {
@@ -40,20 +37,11 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
         return [status, rest];
       }),
     ),
-    ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
     output: success.kind,
     schemaChecked: deriveNeedsSchema(operation, flags),
     fields:
-      success.kind === "json" || success.kind === "events"
-        ? listFieldNames(toOutputSchema(success.schema), cli.rows)
-        : [],
-    ...(cli.columns ? { columns: cli.columns } : {}),
-    ...(cli.rows === undefined ? {} : { rows: cli.rows }),
-    ...(paging ? { paging } : {}),
-    ...(cli.confirm ? { confirm: cli.confirm } : {}),
-    ...(operation.unknownIsIn === undefined ? {} : { unknownIsIn: operation.unknownIsIn }),
-    ...(operation.hidesMissing ? { hidesMissing: true } : {}),
-    ...(isByHand ? { byHand: true } : {}),
+      success.kind === "json" || success.kind === "events" ? listFieldNames(toOutputSchema(success.schema), rows) : [],
+    paging: derivePaging(operation),
   };
 }
 

@@ -218,10 +218,8 @@ describe("command of an operation", () => {
     assert.deepEqual(derive({ responses: { 200: json(z.record(z.string(), z.int())) } }).fields, []);
   });
 
-  it("marks operations with a hand-written command", () => {
-    const spec = derive({ cli: { by: "things do" } });
-    assert.deepEqual([spec.words, spec.byHand], [["things", "do"], true]);
-  });
+  it("has the words of a hand-written command of the operation", () =>
+    assert.deepEqual(derive({ cli: { by: "things do" } }).words, ["things", "do"]));
 
   it("derives examples with flags, --set, and a pipe for large bodies", () => {
     const schema = z.object({

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { it } from "node:test";
+import { getOperationById } from "../../../src/api/registry.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 import { loadAllCommands } from "../../support/cli/all-commands.ts";
 import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
@@ -97,7 +98,8 @@ it("every command with --limit accepts --all", async () => {
   assert.ok(limited.length > 5);
   const derived = Object.values(deriveSpecs()).flat();
   const unpaged = derived.filter(
-    ({ paging, byHand, flags }) => !byHand && !paging && flags.some(({ flag }) => flag === "limit"),
+    ({ id, paging, flags }) =>
+      !("by" in getOperationById(id).cli) && !paging && flags.some(({ flag }) => flag === "limit"),
   );
   assert.deepEqual(
     unpaged.map(({ words }) => words),
