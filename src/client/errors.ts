@@ -1,5 +1,5 @@
 import { formatTime } from "./limits.ts";
-import type { Problem } from "./published.d.ts";
+import type { Problem, InvalidArgumentsError as PublishedArgumentsError } from "./published.d.ts";
 
 /**
  * Thrown when the service rejects the request with an error status. The message is meant for test output:
@@ -113,12 +113,7 @@ export class InvalidArgumentsError extends Error {
   }
 }
 
-export interface ArgumentProblem {
-  readonly in: "params" | "query" | "headers" | "body";
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-  readonly missing: boolean;
-}
+export type ArgumentProblem = PublishedArgumentsError["problems"][number];
 
 /** Thrown when the credentials that the operation needs are missing. No request was sent. */
 export class MissingCredentialsError extends Error {

@@ -2,6 +2,7 @@ import { toFields } from "../base/object.ts";
 import { formatSize } from "../base/quantities.ts";
 import { parseJson } from "./body.ts";
 import { InvalidResponseError } from "./errors.ts";
+import type { CallOptions } from "./published.d.ts";
 
 /**
  * A stream can continue forever, but an unfinished event is limited. Entries of the request log take a few kilobytes.
@@ -9,18 +10,12 @@ import { InvalidResponseError } from "./errors.ts";
 const maxEventBytes = 16 * 2 ** 20;
 
 /**
- * Called when the service skips events because the client reads too slowly. `count` is their number, if the service
- * reports it.
- */
-export type MissedEventsHandler = (count: number | undefined) => void;
-
-/**
  * Parses the documents of a stream of server-sent events (WHATWG HTML, 9.2). An event `resync` is reported to the
  * handler. Throws InvalidResponseError.
  */
 export async function* parseServerSentEvents(
   body: AsyncIterable<Uint8Array>,
-  onMissed: MissedEventsHandler = () => {},
+  onMissed: CallOptions["onMissed"] = () => {},
 ): AsyncGenerator<unknown> {
   let data: string[] = [];
   let isResync = false;

@@ -9,6 +9,7 @@ import {
   RetryAfterTooLongError,
 } from "./errors.ts";
 import { SizeLimitError } from "./limits.ts";
+import type { ClientOptions } from "./published.d.ts";
 import type { HttpRequest, HttpResponse } from "./request.ts";
 
 export interface ForwardProxy {
@@ -142,11 +143,7 @@ function getReason(error: unknown): { code: string; reason: string } {
   return { code, reason: reasonsByCode[code] ?? describeProtocolError(code, cause) };
 }
 
-export interface RetryRule {
-  readonly retries: number;
-  /** Maximum single wait. If the service requests a longer wait, RetryAfterTooLongError is thrown immediately. */
-  readonly maxWaitMs: number;
-}
+export type RetryRule = Required<Pick<ClientOptions, "retries" | "maxWaitMs">>;
 
 export interface PlannedRetry {
   readonly attempt: number;

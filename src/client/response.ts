@@ -8,9 +8,9 @@ import { trimTrailing } from "../base/text.ts";
 import { parseJson, parseProblem } from "./body.ts";
 import { findIssues, getFirstShapeProblem } from "./checked-call.ts";
 import { InvalidResponseError, isOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
-import { type MissedEventsHandler, parseServerSentEvents } from "./event-stream.ts";
+import { parseServerSentEvents } from "./event-stream.ts";
 import type { ReadMode } from "./limits.ts";
-import type { ApiResponse as PublishedResponse } from "./published.d.ts";
+import type { CallOptions, ApiResponse as PublishedResponse } from "./published.d.ts";
 import { type HttpRequest, type HttpResponse, isIdempotent } from "./request.ts";
 
 /** Success, checked against its declaration. */
@@ -38,10 +38,7 @@ export function getReadMode(operation: CallableOperation, status: number): ReadM
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
 }
 
-export interface ResponseReadOptions {
-  readonly onMissed?: MissedEventsHandler | undefined;
-  /** Whether sending the request again has no further effect. The method decides by default. */
-  readonly repeatable?: boolean | undefined;
+interface ResponseReadOptions extends Pick<CallOptions, "onMissed" | "repeatable"> {
   readonly exactNumbers?: boolean | undefined;
 }
 
