@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { createAssumption } from "../../src/api/basis.ts";
 import {
   bytes,
   empty,
@@ -332,7 +331,7 @@ describe("OpenAPI document", () => {
     const { parameters, responses, ...rest } = describeOne({
       auth: "api-key",
       emits: ["CONTRACT_CREATED"],
-      basis: createAssumption("Nobody knows."),
+      basis: { assumed: "Nobody knows." },
       description: "A longer story.",
     });
     assert.deepEqual(rest, {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { createAssumption } from "../../src/api/basis.ts";
 import { defineOperation, empty, json } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
@@ -32,7 +31,7 @@ const operation = defineOperation({
   responses: { 201: json(z.strictObject({ id: z.int() })) },
   emits: ["CONTRACT_CREATED"],
   cli: { command: "things send" },
-  basis: createAssumption("The specification is silent."),
+  basis: { assumed: "The specification is silent." },
 });
 
 const handWrittenOne = defineOperation({

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json } from "../operation.ts";
 import { contractOperation, publicOperation } from "../services.ts";
 import { dictionary, email, oneOf, timestamp } from "../shapes.ts";
@@ -120,9 +119,10 @@ export const inviteToContract = defineOperation({
   responses: { 200: empty() },
   failures: ["not-found"],
   cli: { command: "contracts invite" },
-  basis: createAssumption(
-    "Path and body are public. Method and response are not: they follow the request for a review (DECISIONS.md, C26).",
-  ),
+  basis: {
+    assumed:
+      "Path and body are public. Method and response are not: they follow the request for a review (DECISIONS.md, C26).",
+  },
   examples: [
     {
       title: "Invite a colleague and a new user",

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { contractOperation, publicOperation } from "../services.ts";
 import { optionalString } from "../shapes.ts";
@@ -84,8 +83,8 @@ export const listContractsV1 = defineOperation({
   request: { query: z.object(paging) },
   responses: { 200: json(defineContractPage(NumberedContract)) },
   cli: { command: "contracts list-v1", rows: "results", columns },
-  basis: createAssumption(
-    "Path and rows are public. The page around them is not, and follows version 2.1 (DECISIONS.md, C28).",
-  ),
+  basis: {
+    assumed: "Path and rows are public. The page around them is not, and follows version 2.1 (DECISIONS.md, C28).",
+  },
   examples: [{ title: "List the newest 100 contracts", query: { limit: 100 } }],
 });

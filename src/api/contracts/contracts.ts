@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { contractOperation, specifiedOperation } from "../services.ts";
 import { dictionary, email, optionalString, timestamp } from "../shapes.ts";
@@ -179,7 +178,7 @@ export const showRecipientLink = defineOperation({
   responses: { 200: json(z.strictObject({ link: z.string() })) },
   failures: ["not-found", "not-a-signatory"],
   cli: { command: "contracts recipient-link" },
-  basis: createAssumption("The route is public. The response for an unknown address is not."),
+  basis: { assumed: "The route is public. The response for an unknown address is not." },
   examples: [
     { title: "Get a signing link", params: { contract_id: 1 }, query: { recipient_email: "jo@acme.example" } },
   ],
@@ -197,8 +196,8 @@ export const showEmbeddedLink = defineOperation({
   responses: { 200: json(z.strictObject({ url: z.string() })) },
   failures: ["not-found", "not-a-contact"],
   cli: { command: "contracts embedded-link" },
-  basis: createAssumption(
-    "The route is public. Which contracts have one, and the response for an unknown address, are not.",
-  ),
+  basis: {
+    assumed: "The route is public. Which contracts have one, and the response for an unknown address, are not.",
+  },
   examples: [{ title: "Get a URL to embed", params: { contract_id: 1 }, query: { cp_email_id: "jo@acme.example" } }],
 });

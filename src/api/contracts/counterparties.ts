@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { contractOperation, publicOperation } from "../services.ts";
 import { dictionary, email, optionalString } from "../shapes.ts";
@@ -119,7 +118,7 @@ export const showCounterparty = defineOperation({
   responses: { 200: json(CounterpartyRecord) },
   failures: ["not-found"],
   cli: { command: "contracts counterparties show" },
-  basis: createAssumption("The path is public, but the response is not. It is a row of the list."),
+  basis: { assumed: "The path is public, but the response is not. It is a row of the list." },
   examples: [{ title: "Show a counterparty", params: { counter_party_id: 1 } }],
 });
 
@@ -143,8 +142,9 @@ export const updateCounterparty = defineOperation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"],
   cli: { command: "contracts counterparties update" },
-  basis: createAssumption(
-    "The path is public, but the method and body are not. The body has fields of the response (DECISIONS.md, C29).",
-  ),
+  basis: {
+    assumed:
+      "The path is public, but the method and body are not. The body has fields of the response (DECISIONS.md, C29).",
+  },
   examples: [{ title: "Rename a counterparty", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],
 });

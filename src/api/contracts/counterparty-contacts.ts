@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json } from "../operation.ts";
 import { contractOperation, publicOperation } from "../services.ts";
 import { email } from "../shapes.ts";
@@ -69,7 +68,7 @@ export const updateContacts = defineOperation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
   cli: { command: "contracts contacts update-many", columns: ["id", "name", "email", "is_primary"] },
-  basis: createAssumption("The limit of 50 rows is public, but the path and body are not (DECISIONS.md, C29)."),
+  basis: { assumed: "The limit of 50 rows is public, but the path and body are not (DECISIONS.md, C29)." },
   examples: [
     {
       title: "Change two contacts",
@@ -95,7 +94,7 @@ export const updateContact = defineOperation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
   cli: { command: "contracts contacts update" },
-  basis: createAssumption("Changing contacts is public. The route for a single contact is not (DECISIONS.md, C29)."),
+  basis: { assumed: "Changing contacts is public. The route for a single contact is not (DECISIONS.md, C29)." },
   examples: [
     { title: "Make it the primary one", params: { counter_party_id: 1, contact_id: 1 }, body: { is_primary: true } },
   ],
@@ -114,9 +113,10 @@ export const deleteContact = defineOperation({
   examples: [{ title: "Delete a contact", params: { counter_party_id: 1, contact_id: 1 } }],
 });
 
-const basis = createAssumption(
-  "The activities of addresses are specified, but no public route causes them. The routes are modeled on those of contacts (DECISIONS.md, C29).",
-);
+const basis = {
+  assumed:
+    "The activities of addresses are specified, but no public route causes them. The routes are modeled on those of contacts (DECISIONS.md, C29).",
+};
 
 export const listAddresses = defineOperation({
   id: "counterparty-addresses.list",

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { bytes, defineOperation, empty, json } from "../operation.ts";
 import { contractOperation, publicOperation } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
@@ -76,7 +75,7 @@ export const showContent = defineOperation({
   },
   failures: ["not-found"],
   cli: { command: "contracts content" },
-  basis: createAssumption("The keys are public. The extent of a segment is not: here it is a line."),
+  basis: { assumed: "The keys are public. The extent of a segment is not: here it is a line." },
   examples: [{ title: "Show the text of a contract", params: { composite_id: "T-1" } }],
 });
 
@@ -124,9 +123,9 @@ export const previewDocument = defineOperation({
   },
   responses: { 200: bytes("application/pdf") },
   cli: { command: "contracts preview" },
-  basis: createAssumption(
-    "The input (a template and data) and the output (a PDF) are public. The names of the two fields are not.",
-  ),
+  basis: {
+    assumed: "The input (a template and data) and the output (a PDF) are public. The names of the two fields are not.",
+  },
   examples: [
     { title: "Preview a contract before creating it", body: { contract_template_id: 101, contract_data: {} } },
   ],

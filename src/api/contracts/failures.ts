@@ -1,13 +1,10 @@
 import { joinWords } from "../../base/text.ts";
-import { createAssumption } from "../basis.ts";
 import { defineDetailFailure, defineDomainFailure, type Failure } from "../failure.ts";
 
-const stateRule = createAssumption(
-  "No operation declares 402 or 409. A rejection by status is 400 (DECISIONS.md, C22).",
-);
-const assumedCode = createAssumption(
-  "The code is not public; shape and status follow the other domain errors (DECISIONS.md, C1).",
-);
+const stateRule = { assumed: "No operation declares 402 or 409. A rejection by status is 400 (DECISIONS.md, C22)." };
+const assumedCode = {
+  assumed: "The code is not public; shape and status follow the other domain errors (DECISIONS.md, C1).",
+};
 
 /** Shape B', without status_code and message (DECISIONS.md, F4, F5). */
 const shortDomain = ({ when, code, says }: { when: string; code: string; says: string }): Failure<void> => ({
@@ -21,7 +18,7 @@ const shortDomain = ({ when, code, says }: { when: string; code: string; says: s
 // These three messages are exact (specification, Errors). The code is public (DECISIONS.md, F5).
 const code = "SVC_PUBLIC_00039";
 
-const codeUnknown = "Status and shape are public. The code is not.";
+const codeUnknown = { assumed: "Status and shape are public. The code is not." };
 
 interface TurnFailureData {
   readonly email: string;
@@ -125,7 +122,7 @@ export const contractsFailures = {
   }),
   "type-without-route": defineDomainFailure({
     when: "the contract type has no published upload workflow for the route",
-    basis: createAssumption("The code is public, but its status is not."),
+    basis: { assumed: "The code is public, but its status is not." },
     code: "SVC_CONTRACTS_00289",
     says: "The contract type is not linked to a published third-party paper upload workflow.",
   }),
@@ -201,14 +198,14 @@ export const contractsFailures = {
   "developer-settings-required": defineDomainFailure({
     status: 403,
     when: "the API key does not have the permission Developer Settings",
-    basis: createAssumption(codeUnknown),
+    basis: codeUnknown,
     code: "SVC_ASSUMED_201",
     says: "You do not have permission to perform this action.",
   }),
   "webhook-not-found": defineDomainFailure({
     status: 404,
     when: "the webhook is unknown, or belongs to another workspace",
-    basis: createAssumption(codeUnknown),
+    basis: codeUnknown,
     code: "SVC_ASSUMED_202",
     says: "Webhook not found.",
   }),
@@ -222,13 +219,13 @@ export const contractsFailures = {
   // Reference data and approvals
   "unknown-jurisdiction": defineDomainFailure({
     when: "jurisdiction_iso_code is not one of the workspace's jurisdictions",
-    basis: createAssumption("Status and shape are public. Code and message are not."),
+    basis: { assumed: "Status and shape are public. Code and message are not." },
     code: "SVC_ASSUMED_203",
     says: ({ code }: { code: string }) => `Jurisdiction ${code} is not configured in the workspace.`,
   }),
   "approvals-in-progress": defineDomainFailure({
     when: "an earlier group of approvals is not complete",
-    basis: createAssumption("The code is public, but its status is not."),
+    basis: { assumed: "The code is public, but its status is not." },
     code: "SVC_CONTRACTS_00152",
     says: "Another approval group is in progress.",
   }),
@@ -243,7 +240,7 @@ export const contractsFailures = {
   "wrong-credentials": defineDetailFailure({
     status: 401,
     when: "client-id and client-secret are not a known pair",
-    basis: createAssumption("The default message of the framework."),
+    basis: { assumed: "The default message of the framework." },
     says: "Incorrect authentication credentials.",
   }),
   "permission-denied": defineDetailFailure({
@@ -255,7 +252,7 @@ export const contractsFailures = {
   "workspace-suspended": defineDetailFailure({
     status: 403,
     when: "the billing provider reported that the subscription of the workspace is paused or cancelled",
-    basis: createAssumption("A suspended service rejects requests. The response is not public."),
+    basis: { assumed: "A suspended service rejects requests. The response is not public." },
     says: "This workspace is suspended.",
   }),
   "invalid-fields": {
@@ -268,25 +265,25 @@ export const contractsFailures = {
   "json-parse-error": defineDetailFailure({
     status: 400,
     when: "the body is not JSON",
-    basis: createAssumption("The default message of the framework."),
+    basis: { assumed: "The default message of the framework." },
     says: ({ reason }: { reason: string }) => `JSON parse error - ${reason}`,
   }),
   "method-not-allowed": defineDetailFailure({
     status: 405,
     when: "the path exists, but not with this method",
-    basis: createAssumption("The default message of the framework."),
+    basis: { assumed: "The default message of the framework." },
     says: ({ method }: { method: string }) => `Method "${method}" not allowed.`,
   }),
   "unsupported-media-type": defineDetailFailure({
     status: 415,
     when: "the media type of the body is not the declared one",
-    basis: createAssumption("The default message of the framework."),
+    basis: { assumed: "The default message of the framework." },
     says: ({ type }: { type: string }) => `Unsupported media type "${type}" in request.`,
   }),
   throttled: defineDetailFailure({
     status: 429,
     when: "the workspace made more requests per second than SVC_RATE_LIMIT allows",
-    basis: createAssumption("The default message of the framework. The limit of 10 is public."),
+    basis: { assumed: "The default message of the framework. The limit of 10 is public." },
     says: ({ seconds }: { seconds: number }) =>
       `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? "" : "s"}.`,
     headers: ({ seconds }) => ({ "retry-after": String(seconds) }),
@@ -294,20 +291,20 @@ export const contractsFailures = {
   "contracts-body-too-large": defineDetailFailure({
     status: 413,
     when: "the body, or the webhook payload that it causes, is larger than 64 MiB",
-    basis: createAssumption("The limit is not public. The emulator requires one."),
+    basis: { assumed: "The limit is not public. The emulator requires one." },
     says: "Request body is too large.",
   }),
   "pdfs-busy": defineDetailFailure({
     status: 503,
     when: "too many PDFs are queued, or this one was queued for 30 seconds",
-    basis: createAssumption("The emulator reads one PDF at a time, with a bounded queue."),
+    basis: { assumed: "The emulator reads one PDF at a time, with a bounded queue." },
     says: "Too many documents are being read. Try again later.",
     headers: ({ seconds }: { seconds: number }) => ({ "retry-after": String(seconds) }),
   }),
   "contracts-store-failed": defineDetailFailure({
     status: 503,
     when: "the state cannot be written to disk",
-    basis: createAssumption("A service that cannot write responds that it is unavailable."),
+    basis: { assumed: "A service that cannot write responds that it is unavailable." },
     says: "The service cannot write its state.",
   }),
   "not-found": defineDetailFailure({

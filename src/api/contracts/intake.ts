@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json } from "../operation.ts";
 import { contractOperation, publicOperation, specifiedOperation } from "../services.ts";
 import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
@@ -291,9 +290,10 @@ export const createUserTask = defineOperation({
   },
   responses: { 201: json(Task) },
   cli: { command: "contracts user-tasks create" },
-  basis: createAssumption(
-    "Path, title, categories, associations and status are public. Rows of assignees follow intakes. The other fields and the response follow a task of an intake (DECISIONS.md, C27).",
-  ),
+  basis: {
+    assumed:
+      "Path, title, categories, associations and status are public. Rows of assignees follow intakes. The other fields and the response follow a task of an intake (DECISIONS.md, C27).",
+  },
   examples: [
     {
       title: "Create a task for an intake",

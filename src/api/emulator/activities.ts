@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
@@ -76,7 +75,7 @@ export const fireActivity = defineOperation({
   ],
   emits: activities,
   cli: { by: "webhooks trigger" },
-  basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, C23)."),
+  basis: { assumed: "The control plane is part of the emulator (DECISIONS.md, C23)." },
   examples: [{ title: "Report an opened e-mail", body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1" } }],
 });
 

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { clustersRoute } from "../control-plane.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
@@ -76,6 +75,6 @@ export const listInbox = defineOperation({
       "status",
     ],
   },
-  basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, R38)."),
+  basis: { assumed: "The control plane is part of the emulator (DECISIONS.md, R38)." },
   examples: [{ title: "List the requests to the first cluster", params: { id: "eu-1" } }],
 });

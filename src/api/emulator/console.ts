@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { contractStatus } from "../contracts/shapes.ts";
 import { controlRoles } from "../control-plane.ts";
 import { bytes, defineOperation, empty, events, html, json } from "../operation.ts";
@@ -13,7 +12,7 @@ import { LoggedRequest } from "./requests.ts";
 import { Device } from "./shapes.ts";
 import { Snapshot } from "./snapshots.ts";
 
-const basis = createAssumption("The console is part of the emulator.");
+const basis = { assumed: "The console is part of the emulator." };
 
 export const makeSessionCode = defineOperation({
   id: "sessions.code",

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { activitiesCausedBy } from "../contracts/lifecycle.ts";
 import { contractPermissions, contractStatus } from "../contracts/shapes.ts";
 import { defineOperation, json } from "../operation.ts";
@@ -7,9 +6,9 @@ import { controlOperation } from "../services.ts";
 import { dictionary, email, optionalString, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
-const actionBasis = createAssumption(
-  "Actions of people in the application have no public route. The control plane is part of the emulator.",
-);
+const actionBasis = {
+  assumed: "Actions of people in the application have no public route. The control plane is part of the emulator.",
+};
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
@@ -124,9 +123,9 @@ export const deleteContract = defineOperation({
   examples: [{ title: "Delete a contract", params: { id: "T-1" }, body: {} }],
 });
 
-const ownerBasis = createAssumption(
-  "The contract API does the same with a key of the workspace. The control plane requires no key.",
-);
+const ownerBasis = {
+  assumed: "The contract API does the same with a key of the workspace. The control plane requires no key.",
+};
 const OwnerAct = z
   .object({ email: email.optional().describe("E-mail address of the person (default: the contract's owner)") })
   .default({});
@@ -180,9 +179,10 @@ export const requestApprovalAsOwner = defineOperation({
   examples: [{ title: "Request an approval by Ben", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
 
-const detailsBasis = createAssumption(
-  "Only the application shows and changes it, no public route does. The control plane is part of the emulator.",
-);
+const detailsBasis = {
+  assumed:
+    "Only the application shows and changes it, no public route does. The control plane is part of the emulator.",
+};
 
 const IdAndName = z.strictObject({ id: z.int(), name: z.string() });
 
@@ -218,9 +218,9 @@ export const listControlContracts = defineOperation({
       "workspace_id",
     ],
   },
-  basis: createAssumption(
-    "The contract API lists the contracts of one workspace. The control plane is part of the emulator.",
-  ),
+  basis: {
+    assumed: "The contract API lists the contracts of one workspace. The control plane is part of the emulator.",
+  },
   examples: [{ title: "List all contracts" }],
 });
 

@@ -1,13 +1,12 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, events, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
 import { deliveryOutcomes } from "../webhook-retries.ts";
 import { contractFilter, defineItemPage, pageQuery, receiverTimeoutMs } from "./shapes.ts";
 
-const basis = createAssumption("The real service shows its webhook log in its application only.");
+const basis = { assumed: "The real service shows its webhook log in its application only." };
 
 /** Outcome of a delivery. */
 export const DeliveryOutcome = z

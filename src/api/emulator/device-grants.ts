@@ -1,11 +1,10 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, form, html, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { email, optionalString } from "../shapes.ts";
 import { Device } from "./shapes.ts";
 
-const basis = createAssumption("The approval of a device belongs to the cluster. The control plane emulates it.");
+const basis = { assumed: "The approval of a device belongs to the cluster. The control plane emulates it." };
 
 const ClusterOfDecision = optionalString.describe(
   "Cluster that decides (default: the cluster of the user code, of the e-mail address, or the first)",

@@ -1,12 +1,11 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
 import { emailPurposes, mailerEventNames } from "./deliveries.ts";
 import { contractFilter, defineItemPage, pageQuery } from "./shapes.ts";
 
-const basis = createAssumption("The control plane is part of the emulator (DECISIONS.md, R27).");
+const basis = { assumed: "The control plane is part of the emulator (DECISIONS.md, R27)." };
 
 export const Email = z.strictObject({
   id: z.int(),

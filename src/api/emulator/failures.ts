@@ -1,11 +1,10 @@
-import { createAssumption } from "../basis.ts";
 import type { ControlRole } from "../control-plane.ts";
 import { defineControlFailures } from "../failure.ts";
 
-const consoleBasis = createAssumption("The console is part of the emulator.");
+const consoleBasis = { assumed: "The console is part of the emulator." };
 /** A token without a workspace, because `--workspace` is not in the command. */
 const otherToken = "another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.";
-const tokenBasis = createAssumption("The control plane is part of the emulator (DECISIONS.md, E16).");
+const tokenBasis = { assumed: "The control plane is part of the emulator (DECISIONS.md, E16)." };
 
 interface MissingHistory {
   /** The missing part of the history, in words that complete a sentence about the history. */

@@ -1,14 +1,13 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, form, html, json, redirect } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
-const installationBasis = createAssumption(
-  "The start of an installation belongs to the cluster. The control plane emulates it.",
-);
+const installationBasis = {
+  assumed: "The start of an installation belongs to the cluster. The control plane emulates it.",
+};
 
 /** Apps that can be installed in a workspace: chat_a, and an account at each external provider. */
 export const installableApps = ["chat_a", ...OAuthProviderType.options] as const;
@@ -96,7 +95,7 @@ export const beginInstallation = defineOperation({
   ],
 });
 
-const providerBasis = createAssumption("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
+const providerBasis = { assumed: "The emulator acts as the sign-in providers (DECISIONS.md, R25)." };
 
 /** Query of the page, identical to the authorization_url of a login, a signup or an installation. */
 const fields = {

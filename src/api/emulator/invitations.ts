@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
 import { InvitedUser } from "../router/trial.ts";
@@ -7,9 +6,7 @@ import { controlOperation } from "../services.ts";
 import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
-const basis = createAssumption(
-  "People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).",
-);
+const basis = { assumed: "People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34)." };
 
 export const Invitation = z.strictObject({
   token: z.string(),
@@ -113,6 +110,6 @@ export const listTrials = defineOperation({
     rows: "items",
     columns: ["id", "email", "answers.company_name", "cluster_id", "workspace_id"],
   },
-  basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, R24)."),
+  basis: { assumed: "The control plane is part of the emulator (DECISIONS.md, R24)." },
   examples: [{ title: "List the trial signups" }],
 });

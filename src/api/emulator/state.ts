@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json, jsonInPieces } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, optionalString, timestamp } from "../shapes.ts";
@@ -129,7 +128,7 @@ export const removeWorkspace = defineOperation({
   },
   failures: ["no-such-workspace", "last-workspace"],
   cli: { command: "emulator workspaces remove", confirm: "yes" },
-  basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, E20)."),
+  basis: { assumed: "The control plane is part of the emulator (DECISIONS.md, E20)." },
   examples: [{ title: "Remove the workspace of a team", params: { workspace_id: 4 } }],
 });
 

@@ -1,11 +1,10 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { controlRoles } from "../control-plane.ts";
 import { defineOperation, empty, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { optionalString, timestamp } from "../shapes.ts";
 
-const basis = createAssumption("The control plane is part of the emulator (DECISIONS.md, E16).");
+const basis = { assumed: "The control plane is part of the emulator (DECISIONS.md, E16)." };
 
 const role = z
   .enum(controlRoles)

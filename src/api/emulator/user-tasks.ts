@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { Task, taskCategories } from "../contracts/intake.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
@@ -31,6 +30,6 @@ export const listUserTasks = defineOperation({
     rows: "items",
     columns: ["id", "workspace_id", "task_category", "status", "priority", { name: "title", shrinkPriority: 1 }],
   },
-  basis: createAssumption("No public route shows tasks without an intake. The control plane is part of the emulator."),
+  basis: { assumed: "No public route shows tasks without an intake. The control plane is part of the emulator." },
   examples: [{ title: "List the tasks" }],
 });

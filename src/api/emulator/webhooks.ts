@@ -1,13 +1,12 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, timestamp } from "../shapes.ts";
 import { ListedDelivery } from "./deliveries.ts";
 import { receiverTimeoutMs } from "./shapes.ts";
 
-const basis = createAssumption("The real service shows and switches webhooks in its application only.");
+const basis = { assumed: "The real service shows and switches webhooks in its application only." };
 
 export const Webhook = z.strictObject({
   id: z.int(),

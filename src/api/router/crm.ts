@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, form, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { optionalString } from "../shapes.ts";
@@ -43,7 +42,7 @@ export const listCrmACards = defineOperation({
   responses: { 200: passthrough(CardsResponse) },
   failures: ["bad-crm-a-signature", ...singleClusterFailures],
   cli: { command: "crm-a cards", rows: "results", columns: ["objectId", "title"] },
-  basis: createAssumption("The input is specified, the response is not (DECISIONS.md, R29)."),
+  basis: { assumed: "The input is specified, the response is not (DECISIONS.md, R29)." },
   examples: [{ title: "List the cards" }],
 });
 

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json, jsonOrForm } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { optionalString } from "../shapes.ts";
@@ -130,7 +129,7 @@ export const decideDeviceGrant = defineOperation({
     "grant-bound",
   ],
   cli: { command: "auth device-decide" },
-  basis: createAssumption("The input is specified, response and transitions are not (DECISIONS.md, R30)."),
+  basis: { assumed: "The input is specified, response and transitions are not (DECISIONS.md, R30)." },
   examples: [
     { title: "Approve a user code", body: { user_code: "WDJBMJHT", status: "AUTHORIZED", cluster_id: "eu-1" } },
   ],

@@ -1,4 +1,3 @@
-import { createAssumption } from "../basis.ts";
 import { defineDetailFailure, defineOAuthFailure, type Failure } from "../failure.ts";
 
 /** One item of FastAPI's validation error, with its keys in wire order. */
@@ -28,85 +27,85 @@ export const routerFailures = {
   "body-too-large": defineDetailFailure({
     status: 413,
     when: "the body is larger than 64 MiB",
-    basis: createAssumption("The specification has no limit. The emulator requires one."),
+    basis: { assumed: "The specification has no limit. The emulator requires one." },
     says: "Request body is too large",
   }),
   "store-failed": defineDetailFailure({
     status: 503,
     when: "the state cannot be written to disk",
-    basis: createAssumption("A service that cannot write responds that it is unavailable."),
+    basis: { assumed: "A service that cannot write responds that it is unavailable." },
     says: "The service cannot write its state",
   }),
   "missing-cluster-key": defineDetailFailure({
     status: 401,
     when: "x-cluster-key is absent and the emulator runs with --strict=keys",
-    basis: createAssumption("The header is optional. The meaning of its absence is not specified (DECISIONS.md, R6)."),
+    basis: { assumed: "The header is optional. The meaning of its absence is not specified (DECISIONS.md, R6)." },
     says: "Missing cluster key",
   }),
   "invalid-cluster-key": defineDetailFailure({
     status: 401,
     when: "x-cluster-key is not the key of a cluster",
-    basis: createAssumption("The validation of keys is not specified (DECISIONS.md, R6)."),
+    basis: { assumed: "The validation of keys is not specified (DECISIONS.md, R6)." },
     says: "Invalid cluster key",
   }),
   "foreign-cluster-key": defineDetailFailure({
     status: 403,
     when: "x-cluster-key does not belong to the cluster of the request",
-    basis: createAssumption("The validation of keys is not specified (DECISIONS.md, R6)."),
+    basis: { assumed: "The validation of keys is not specified (DECISIONS.md, R6)." },
     says: ({ cluster }: { cluster: string }) => `This cluster key is not of cluster ${cluster}`,
   }),
   "unknown-cluster": defineDetailFailure({
     status: 404,
     when: "the cluster named in the body or the path does not exist",
-    basis: createAssumption("The response for an unknown cluster is not specified (DECISIONS.md, R7)."),
+    basis: { assumed: "The response for an unknown cluster is not specified (DECISIONS.md, R7)." },
     says: ({ cluster }: { cluster: string }) => `Unknown cluster: ${cluster}`,
   }),
   "too-many-clients": defineDetailFailure({
     status: 400,
     when: "10,000 OAuth clients exist",
-    basis: createAssumption("A limit of the emulator: creating clients is unauthenticated (DECISIONS.md, E11)."),
+    basis: { assumed: "A limit of the emulator: creating clients is unauthenticated (DECISIONS.md, E11)." },
     says: "The emulator stores at most 10,000 OAuth clients. To remove created clients, run svc emulator reset.",
   }),
   "client-name-too-long": defineDetailFailure({
     status: 400,
     when: "the name of the client has more than 1,000 characters",
-    basis: createAssumption("A limit of the emulator: creating clients is unauthenticated (DECISIONS.md, E11)."),
+    basis: { assumed: "A limit of the emulator: creating clients is unauthenticated (DECISIONS.md, E11)." },
     says: "The name of a client must be at most 1,000 characters.",
   }),
   "no-email-mapping": defineDetailFailure({
     status: 404,
     when: "the e-mail hash has no cluster mapping",
-    basis: createAssumption("The response for a missing mapping is not specified (DECISIONS.md, R8)."),
+    basis: { assumed: "The response for a missing mapping is not specified (DECISIONS.md, R8)." },
     says: "No cluster mapping for this email hash",
   }),
   "no-client-mapping": defineDetailFailure({
     status: 404,
     when: "the client ID has no cluster mapping",
-    basis: createAssumption("The response for a missing mapping is not specified (DECISIONS.md, R8)."),
+    basis: { assumed: "The response for a missing mapping is not specified (DECISIONS.md, R8)." },
     says: "No cluster mapping for this client id",
   }),
   "cluster-unreachable": defineDetailFailure({
     status: 502,
     when: "the owning cluster refuses or closes the connection",
-    basis: createAssumption("The usual response of a gateway (DECISIONS.md, R12)."),
+    basis: { assumed: "The usual response of a gateway (DECISIONS.md, R12)." },
     says: ({ cluster }: { cluster: string }) => `Cluster ${cluster} is unreachable`,
   }),
   "no-cluster-reachable": defineDetailFailure({
     status: 502,
     when: "none of the clusters can be reached",
-    basis: createAssumption("The usual response of a gateway (DECISIONS.md, R13)."),
+    basis: { assumed: "The usual response of a gateway (DECISIONS.md, R13)." },
     says: "No cluster is reachable",
   }),
   "cluster-timeout": defineDetailFailure({
     status: 504,
     when: "the cluster takes longer than the upstream timeout of 30 s",
-    basis: createAssumption("The usual response of a gateway (DECISIONS.md, R12)."),
+    basis: { assumed: "The usual response of a gateway (DECISIONS.md, R12)." },
     says: ({ cluster }: { cluster: string }) => `Cluster ${cluster} did not answer in time`,
   }),
   "forwarding-loop": defineDetailFailure({
     status: 508,
     when: "this router has already forwarded the request: a cluster's URL is the router itself",
-    basis: createAssumption("The usual response of a gateway (DECISIONS.md, R12)."),
+    basis: { assumed: "The usual response of a gateway (DECISIONS.md, R12)." },
     says: "The request was forwarded by this router already; a cluster URL points at the router itself",
   }),
 
@@ -114,7 +113,7 @@ export const routerFailures = {
   "unknown-destination": defineDetailFailure({
     status: 404,
     when: "no cluster belongs to the destination",
-    basis: createAssumption("The response for an unknown destination is not specified (DECISIONS.md, R15)."),
+    basis: { assumed: "The response for an unknown destination is not specified (DECISIONS.md, R15)." },
     says: ({ destination }: { destination: string }) => `Unknown destination: ${destination}`,
   }),
   "bad-chat-a-signature": defineDetailFailure({
@@ -138,7 +137,7 @@ export const routerFailures = {
   "no-chat-b-mapping": defineDetailFailure({
     status: 404,
     when: "the tenant of the activity has no cluster mapping",
-    basis: createAssumption("The response for an unmapped tenant is not specified (DECISIONS.md, R22)."),
+    basis: { assumed: "The response for an unmapped tenant is not specified (DECISIONS.md, R22)." },
     says: "No cluster mapping for this tenant",
   }),
   "bad-crm-a-signature": defineDetailFailure({
@@ -156,43 +155,43 @@ export const routerFailures = {
   "index-url-not-allowed": defineDetailFailure({
     status: 400,
     when: "the origin of index_url_override is not on the seed's allow-list",
-    basis: createAssumption("The allowed overrides are not specified (DECISIONS.md, R28)."),
+    basis: { assumed: "The allowed overrides are not specified (DECISIONS.md, R28)." },
     says: "index_url_override is not an allowed origin",
   }),
   "captcha-failed": defineDetailFailure({
     status: 400,
     when: "the captcha is not accepted",
-    basis: createAssumption("The response for a wrong captcha is not specified (DECISIONS.md, R23)."),
+    basis: { assumed: "The response for a wrong captcha is not specified (DECISIONS.md, R23)." },
     says: 'Captcha verification failed (the word "fail" always fails)',
   }),
   "account-exists": defineDetailFailure({
     status: 400,
     when: "the e-mail is mapped to a cluster, belongs to a user of a workspace, or has signed up before",
-    basis: createAssumption("The response for a second signup is not specified (DECISIONS.md, R23)."),
+    basis: { assumed: "The response for a second signup is not specified (DECISIONS.md, R23)." },
     says: "An account with this e-mail exists",
   }),
   "unknown-signup-token": defineDetailFailure({
     status: 404,
     when: "the signup token is unknown or used",
-    basis: createAssumption("The response for an unknown token is not specified (DECISIONS.md, R24)."),
+    basis: { assumed: "The response for an unknown token is not specified (DECISIONS.md, R24)." },
     says: "Unknown or used signup token",
   }),
   "unknown-cluster-location": defineDetailFailure({
     status: 400,
     when: "cluster_location is not the ID, label or region of a cluster",
-    basis: createAssumption("The response for an unknown location is not specified (DECISIONS.md, R24)."),
+    basis: { assumed: "The response for an unknown location is not specified (DECISIONS.md, R24)." },
     says: ({ location }: { location: string }) => `Unknown cluster location: ${location}`,
   }),
   "unknown-state": defineDetailFailure({
     status: 400,
     when: "the OAuth state was not issued here, or was used",
-    basis: createAssumption("The response for an unknown state is not specified (DECISIONS.md, R25)."),
+    basis: { assumed: "The response for an unknown state is not specified (DECISIONS.md, R25)." },
     says: "Unknown or used state",
   }),
   "unknown-provider-code": defineDetailFailure({
     status: 400,
     when: "the provider did not issue the code, or it was used",
-    basis: createAssumption("The response for a rejected code is not specified (DECISIONS.md, R25)."),
+    basis: { assumed: "The response for a rejected code is not specified (DECISIONS.md, R25)." },
     says: "Unknown or used code",
   }),
   "not-authenticated": defineDetailFailure({
@@ -253,32 +252,32 @@ export const routerFailures = {
   "token-cluster-down": defineOAuthFailure({
     status: 503,
     when: "the cluster that issues the tokens cannot be reached; the device code remains valid",
-    basis: createAssumption("Standard clients wait and poll again after a 503 with retry-after (DECISIONS.md, R30)."),
+    basis: { assumed: "Standard clients wait and poll again after a 503 with retry-after (DECISIONS.md, R30)." },
     error: "temporarily_unavailable",
     headers: () => ({ "retry-after": "5" }),
   }),
   "unknown-user-code": defineDetailFailure({
     status: 404,
     when: "the user code is unknown",
-    basis: createAssumption("The response for an unknown code is not specified (DECISIONS.md, R30)."),
+    basis: { assumed: "The response for an unknown code is not specified (DECISIONS.md, R30)." },
     says: "Unknown user code",
   }),
   "expired-user-code": defineDetailFailure({
     status: 400,
     when: "the user code has expired",
-    basis: createAssumption("The response for an expired code is not specified (DECISIONS.md, R30)."),
+    basis: { assumed: "The response for an expired code is not specified (DECISIONS.md, R30)." },
     says: "The user code has expired",
   }),
   "already-decided": defineDetailFailure({
     status: 409,
     when: "the grant was already decided, differently or by another cluster",
-    basis: createAssumption("The transitions are not specified (DECISIONS.md, R30)."),
+    basis: { assumed: "The transitions are not specified (DECISIONS.md, R30)." },
     says: "The device grant has been decided already",
   }),
   "grant-bound": defineDetailFailure({
     status: 409,
     when: "another cluster bound the grant to itself with PENDING",
-    basis: createAssumption("The transitions are not specified (DECISIONS.md, R30)."),
+    basis: { assumed: "The transitions are not specified (DECISIONS.md, R30)." },
     says: "The device grant is bound to another cluster",
   }),
   // A response to a request without a token has no error code (RFC 6750, 3.1).
@@ -292,7 +291,7 @@ export const routerFailures = {
   "invalid-token": defineDetailFailure({
     status: 401,
     when: "the access token is not a JWT with the cluster claim of a known cluster",
-    basis: createAssumption("The response for an undecodable token is not specified (DECISIONS.md, R36)."),
+    basis: { assumed: "The response for an undecodable token is not specified (DECISIONS.md, R36)." },
     says: "Invalid access token",
     headers: () => ({ "www-authenticate": 'Bearer error="invalid_token"' }),
   }),

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { mailerEvents } from "../emulator/deliveries.ts";
 import { defineOperation, json, passthrough, raw } from "../operation.ts";
 import { routerOperation } from "../services.ts";
@@ -16,7 +15,7 @@ export const receiveBlackhole = defineOperation({
   request: { body: raw() },
   responses: { 200: json(z.strictObject({})) },
   cli: { command: "mailer blackhole" },
-  basis: createAssumption("The path is specified, body and response are not (DECISIONS.md, R27)."),
+  basis: { assumed: "The path is specified, body and response are not (DECISIONS.md, R27)." },
   examples: [{ title: "Drop an inbound e-mail", body: { Subject: "Hello" } }],
 });
 

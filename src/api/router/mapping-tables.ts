@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json, type Method } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { expectedEmailHash } from "../shapes.ts";
@@ -249,6 +248,6 @@ export const addSignatories = defineOperation({
   failures: ["unknown-cluster"],
   unknownIsIn: "router clusters",
   cli: { command: "router add-signatories", columns: ["id", "cluster", "signatory_hash", "uuid"] },
-  basis: createAssumption("The response is specified, the body is not (DECISIONS.md, R33)."),
+  basis: { assumed: "The response is specified, the body is not (DECISIONS.md, R33)." },
   examples: [{ title: "Add one signatory", body: [{ signatory_hash: "5d41402a", cluster: "eu-1" }] }],
 });

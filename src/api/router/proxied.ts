@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json, passthrough, raw } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { expectedEmail, optionalString } from "../shapes.ts";
@@ -72,7 +71,7 @@ const startingSignIn = {
   ...proxied,
   request: { query: providerQuery },
   responses: { 200: passthrough(ProviderSignIn) },
-  basis: createAssumption("Neither query nor response is specified (DECISIONS.md, R25)."),
+  basis: { assumed: "Neither query nor response is specified (DECISIONS.md, R25)." },
 } as const;
 
 export const startOAuthLogin = defineOperation({

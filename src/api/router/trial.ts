@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createAssumption } from "../basis.ts";
 import { defineOperation, json, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { dictionary, expectedEmail, optionalString } from "../shapes.ts";
@@ -74,7 +73,7 @@ export const completeTrialSignup = defineOperation({
     "cluster-timeout",
   ],
   cli: { command: "trial complete" },
-  basis: createAssumption("The input is specified, the response is not (DECISIONS.md, R24)."),
+  basis: { assumed: "The input is specified, the response is not (DECISIONS.md, R24)." },
   examples: [
     {
       title: "Create the workspace of a pending signup",
@@ -99,7 +98,7 @@ export const startTrialOAuth = defineOperation({
   request: { query: providerQuery },
   responses: { 200: json(ProviderSignIn) },
   cli: { command: "trial oauth" },
-  basis: createAssumption("Neither query nor response is specified (DECISIONS.md, R25)."),
+  basis: { assumed: "Neither query nor response is specified (DECISIONS.md, R25)." },
   examples: [{ title: "Start a trial signup", query: { provider: "ProviderB" } }],
 });
 
@@ -117,6 +116,6 @@ export const finishTrialOAuth = defineOperation({
   responses: { 200: json(TrialSignupDomainModel) },
   failures: ["unknown-state", "unknown-provider-code", "account-exists"],
   cli: { command: "trial oauth-callback" },
-  basis: createAssumption("The input is specified, the response is not (DECISIONS.md, R25)."),
+  basis: { assumed: "The input is specified, the response is not (DECISIONS.md, R25)." },
   examples: [{ title: "Complete the signup", query: { code: "c0de", state: "st_81" } }],
 });

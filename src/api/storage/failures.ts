@@ -1,4 +1,4 @@
-import { type Basis, createAssumption } from "../basis.ts";
+import type { Basis } from "../basis.ts";
 import type { Failure } from "../failure.ts";
 
 /** The last fields of each error document of the storage. */
@@ -91,7 +91,7 @@ export const storageFailures = {
   }),
   "storage-too-large": defineStorageFailure({
     when: "more than 5 GiB are sent",
-    basis: createAssumption("The limit of the emulated storage."),
+    basis: { assumed: "The limit of the emulated storage." },
     code: "EntityTooLarge",
     says: "Your proposed upload exceeds the maximum allowed size",
     fields: ({ maxBytes }: { maxBytes: number }) => ({ MaxSizeAllowed: String(maxBytes) }),
@@ -113,14 +113,14 @@ export const storageFailures = {
   }),
   "storage-credentials": defineStorageFailure({
     when: "client-id or client-secret is sent, under --strict=storage",
-    basis: createAssumption("The specification forbids these headers. A storage would ignore them."),
+    basis: { assumed: "The specification forbids these headers. A storage would ignore them." },
     code: "InvalidRequest",
     says: "The headers client-id and client-secret must not be sent to a signed URL.",
   }),
   "storage-store-failed": defineStorageFailure({
     status: 503,
     when: "the state cannot be written to disk",
-    basis: createAssumption("A service that cannot write responds that it is unavailable."),
+    basis: { assumed: "A service that cannot write responds that it is unavailable." },
     code: "ServiceUnavailable",
     says: "The storage cannot write its state.",
   }),
