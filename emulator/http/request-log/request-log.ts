@@ -1,5 +1,5 @@
 import { Emitter } from "../../../src/base/concurrency.ts";
-import { type BufferUsage, ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
+import { ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
 
 /** A finding: the emulator accepted something that the real service may reject. */
 export interface RequestFinding {
@@ -46,17 +46,12 @@ export interface LoggedRequest {
 const defaultEntryBytes = 250;
 
 /** Received requests of all listeners, in the order of their responses. The oldest request is dropped first. */
-export class RequestLog {
-  readonly #log: ByteBoundedLog<LoggedRequest>;
+export class RequestLog extends ByteBoundedLog<LoggedRequest> {
   readonly #additions = new Emitter<[entry: LoggedRequest, bytes: number]>();
   /** Calls the listener for each new entry with its size in memory in bytes. Returns a function that removes it. */
   readonly watch = this.#additions.watch;
   #lastId = 0;
   #lastHeaders: readonly string[] = [];
-
-  constructor(maxBytes: number) {
-    this.#log = new ByteBoundedLog(maxBytes);
-  }
 
   /** Returns the number of a new request. The entry is added after the response. */
   nextNumber(): number {
@@ -75,12 +70,12 @@ export class RequestLog {
 
   /** Continues after this number when the state is reset or rewound. */
   rewindTo(number: number): void {
-    for (const entry of this.#log.list()) if (entry.id > number) entry.isReplaced = true;
+    for (const entry of this.list()) if (entry.id > number) entry.isReplaced = true;
     this.#lastId = number;
   }
 
   /** Adds an entry. Equal headers of successive entries are stored once, because clients repeat their headers. */
-  add(entry: LoggedRequest): void {
+  override add(entry: LoggedRequest): void {
     // The request arrived before the numbers were reset.
     if (entry.id > this.#lastId) entry.isReplaced = true;
     let bytes =
@@ -93,21 +88,8 @@ export class RequestLog {
       this.#lastHeaders = entry.rawHeaders;
       bytes += estimateStringsBytes(entry.rawHeaders);
     }
-    this.#log.add(entry, bytes);
+    super.add(entry, bytes);
     this.#additions.emit(entry, bytes);
-  }
-
-  get amount(): BufferUsage {
-    return this.#log.amount;
-  }
-
-  /** Lists the entries, oldest first. */
-  list(): readonly LoggedRequest[] {
-    return this.#log.list();
-  }
-
-  clear(): void {
-    this.#log.clear();
   }
 }
 
