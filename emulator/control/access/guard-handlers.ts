@@ -70,7 +70,7 @@ function guard(id: string, handler: UntypedHandler) {
 const isAboutCaller = (id: string): boolean => id.startsWith("sessions.");
 
 const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
-  Object.create(call, { store: { value: scopeStore(call.store, call.request.cause, workspace) } });
+  Object.create(call, { store: { value: scopeStore(call, workspace) } });
 
 const hiddenSecret = formatHiddenValue("the role operate");
 

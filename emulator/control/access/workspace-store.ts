@@ -1,16 +1,20 @@
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { users, workspaces } from "../../domain/workspaces.ts";
+import type { HandlerCall } from "../../http/handler.ts";
 import { addCause, overrideMethods } from "../../store/causes.ts";
-import type { AnyRows, Cause, IndexQuery, RowKey, Rows, Store, Transaction, View } from "../../store/port.ts";
-import { largeWorkspaceCollections, workspaceCollections } from "../state/remove-workspace.ts";
+import type { AnyRows, IndexQuery, RowKey, Rows, Store, Transaction, View } from "../../store/port.ts";
+import type { ControlContext } from "../context.ts";
+import { listOwnedCollections } from "../state/remove-workspace.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 type OwnershipTest = (row: Row, view: View) => boolean;
 
+type ScopedCall = Pick<ControlContext, "store" | "snapshots"> & Pick<HandlerCall<never, unknown>, "request">;
+
 /** Returns a store that hides the rows of other workspaces. Rows without a workspace are included. */
-export function scopeStore(store: Store, cause: Cause, workspace: number): Store {
-  const rules = buildRules(workspace);
-  const storeWithCause = addCause(store, cause);
+export function scopeStore({ store, snapshots, request }: ScopedCall, workspace: number): Store {
+  const rules = buildRules(snapshots, workspace);
+  const storeWithCause = addCause(store, request.cause);
   return overrideMethods<Store>(storeWithCause, {
     read: (work) => store.read((view) => work(scopeView(view, rules))),
     transaction: (name, work, ownCause) =>
@@ -18,19 +22,14 @@ export function scopeStore(store: Store, cause: Cause, workspace: number): Store
   });
 }
 
-function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
-  const isOwned = ({ workspace_id }: Row) => workspace_id === workspace;
-  const isOwnedViaContract: OwnershipTest = ({ contract_id }, view) =>
-    view.getSync(contracts, contract_id as number)?.workspace_id === workspace;
-  const isOwnedViaUser: OwnershipTest = ({ user_id }, view) =>
-    view.getSync(users, user_id as number)?.workspace_id === workspace;
-  const toEntries = (collections: readonly AnyRows[], isOwned: OwnershipTest) =>
-    collections.map(({ name }): [string, OwnershipTest] => [name, isOwned]);
+function buildRules({ collections }: ScopedCall["snapshots"], workspace: number): ReadonlyMap<string, OwnershipTest> {
+  const tests: Readonly<Record<"workspace_id" | "contract_id" | "user_id", OwnershipTest>> = {
+    workspace_id: ({ workspace_id }) => workspace_id === workspace,
+    contract_id: ({ contract_id }, view) => view.getSync(contracts, contract_id as number)?.workspace_id === workspace,
+    user_id: ({ user_id }, view) => view.getSync(users, user_id as number)?.workspace_id === workspace,
+  };
   return new Map([
-    ...toEntries(workspaceCollections.workspace_id, isOwned),
-    ...toEntries(largeWorkspaceCollections, isOwned),
-    ...toEntries(workspaceCollections.contract_id, isOwnedViaContract),
-    ...toEntries(workspaceCollections.user_id, isOwnedViaUser),
+    ...listOwnedCollections(collections).map(({ collection, field }) => [collection.name, tests[field]] as const),
     [workspaces.name, ({ id }) => id === workspace],
   ]);
 }

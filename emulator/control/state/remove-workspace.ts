@@ -1,60 +1,32 @@
+import type * as z from "zod";
 import { hashEmail } from "../../../src/base/email-address.ts";
 import { endContractEntries, schedule } from "../../clock/schedule.ts";
-import { contractAccess } from "../../cluster/contracts/access.ts";
-import { comments } from "../../cluster/contracts/comments.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
-import { counterparties } from "../../cluster/counterparties/rows.ts";
-import { authorizationCodes, deviceApprovals, refreshTokens, signInSessions } from "../../cluster/identity/grants.ts";
+import { deviceApprovals } from "../../cluster/identity/grants.ts";
 import { appInstallations } from "../../cluster/installations.ts";
-import { intakes } from "../../cluster/intake/rows.ts";
-import { userTasks } from "../../cluster/intake/user-tasks.ts";
 import { invitations } from "../../cluster/invitations/invite.ts";
-import { storedObjects } from "../../cluster/storage/storage.ts";
-import { keyPointers } from "../../cluster/templates/key-pointers.ts";
-import { trialWorkspaces } from "../../cluster/workspace/new-workspace.ts";
-import { outsiders } from "../../cluster/workspace/users.ts";
-import { controlTokens } from "../../domain/control-tokens.ts";
-import { emails } from "../../domain/emails.ts";
-import * as rows from "../../domain/workspaces.ts";
 import { users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { deviceGrants, removeGrants } from "../../router/device/rows.ts";
 import { buildIntegrationKey, buildSignatoryKey, mappingTables, signatories } from "../../router/mapping/tables.ts";
-import type { AnyRows, Rows, Store, Transaction, View } from "../../store/port.ts";
+import type { AnyRows, Collection, Rows, Store, Transaction, View } from "../../store/port.ts";
 import { attempts, deliveries, listAttemptKeys, webhookEvents } from "../../webhooks/deliveries.ts";
 import { endSchedule } from "../../webhooks/record.ts";
 import { webhookRows } from "../../webhooks/webhooks.ts";
 
-/**
- * Collections whose rows are removed with a workspace. The rows name the workspace, one of its contracts or one of its
- * people. A test checks that the list is complete.
- */
-export const workspaceCollections = {
-  workspace_id: [
-    rows.users,
-    rows.roles,
-    rows.entities,
-    rows.contractTypes,
-    rows.templates,
-    rows.workflows,
-    trialWorkspaces,
-    outsiders,
-    storedObjects,
-    intakes,
-    userTasks,
-    invitations,
-    appInstallations,
-    contracts,
-    counterparties,
-    webhookRows,
-    emails,
-    controlTokens,
-  ],
-  contract_id: [comments, contractAccess, keyPointers],
-  user_id: [signInSessions, authorizationCodes, refreshTokens, deviceApprovals],
-} as const satisfies Readonly<Record<string, readonly AnyRows[]>>;
+/** Fields that name the workspace of a row, or else one of its contracts or of its people. */
+const ownerFields = ["workspace_id", "contract_id", "user_id"] as const;
+
+/** Returns the collections whose rows belong to workspaces, each with the field that decides to which. */
+export const listOwnedCollections = (collections: readonly Collection[]) =>
+  collections.flatMap((collection) => {
+    if (collection.kind === "mapping") return [];
+    const { shape } = collection.schema as z.ZodObject;
+    const field = ownerFields.find((name) => name in shape);
+    return field ? [{ collection, field }] : [];
+  });
 
 /** The log of deliveries with its pending entries can be long. It is removed last, in several transactions. */
-export const largeWorkspaceCollections = [deliveries, webhookEvents, schedule] as const;
+const largeCollections: readonly AnyRows[] = [deliveries, webhookEvents, schedule];
 const maxBatchRows = 2_000;
 
 /**
@@ -64,6 +36,7 @@ const maxBatchRows = 2_000;
  */
 export async function removeWorkspace(
   store: Store,
+  collections: readonly Collection[],
   id: number,
   check: (workspace: Workspace | undefined, isLast: boolean) => Workspace,
 ) {
@@ -81,8 +54,8 @@ export async function removeWorkspace(
       user_id: new Set(people.map((user) => user.id)),
     };
     const webhooks = await tx.count(webhookRows, { by: "workspace", equals: id });
-    for (const field of ["contract_id", "user_id", "workspace_id"] as const) {
-      for (const collection of workspaceCollections[field]) await removeRows(tx, collection, field, ids[field]);
+    for (const { collection, field } of listOwnedCollections(collections)) {
+      if (!largeCollections.includes(collection)) await removeRows(tx, collection, field, ids[field]);
     }
     tx.delete(workspaces, id);
     return { workspace, contracts: workspaceContracts.length, webhooks };

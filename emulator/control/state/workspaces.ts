@@ -45,9 +45,9 @@ export const workspaceHandlers = {
     return { id, cluster_id, name, ...(await readWorkspaceRouting(view, workspace)) };
   }),
 
-  "emulator.remove-workspace": async ({ params }, { store, fail }) => {
+  "emulator.remove-workspace": async ({ params }, { store, snapshots, fail }) => {
     const id = params.workspace_id;
-    const { workspace, ...counts } = await removeWorkspace(store, id, (workspaceRow, isLast) => {
+    const { workspace, ...counts } = await removeWorkspace(store, snapshots.collections, id, (workspaceRow, isLast) => {
       if (!workspaceRow) return fail("no-such-workspace", { id });
       if (isLast) return fail("last-workspace", { name: workspaceRow.name, cluster: workspaceRow.cluster_id });
       return workspaceRow;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import * as z from "zod";
 import { collections } from "../../../emulator/compose/state/collections.ts";
-import { largeWorkspaceCollections, workspaceCollections } from "../../../emulator/control/state/remove-workspace.ts";
+import { listOwnedCollections } from "../../../emulator/control/state/remove-workspace.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createContractRequest } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
@@ -238,22 +238,15 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   });
 
   it("covers every collection that can name a workspace, contract or user", () => {
-    const fields = ["workspace_id", "contract_id", "user_id"] as const;
-    const naming = (field: string) =>
-      collections.filter(
-        (collection) =>
-          collection.kind === "rows" &&
-          field in (z.toJSONSchema(collection.schema, { unrepresentable: "any" }).properties ?? {}),
-      );
-    const byField = Object.fromEntries(fields.map((field) => [field, new Set(naming(field).map(({ name }) => name))]));
-    // Rows that name their workspace are found by its ID.
-    for (const name of byField.workspace_id!) byField.contract_id!.delete(name);
-    for (const name of [...byField.workspace_id!, ...byField.contract_id!]) byField.user_id!.delete(name);
-    const { workspace_id, ...rest } = workspaceCollections;
-    const declaredCollections = { workspace_id: [...workspace_id, ...largeWorkspaceCollections], ...rest };
-    for (const field of fields) {
-      assert.deepEqual([...byField[field]!].sort(), declaredCollections[field].map(({ name }) => name).sort(), field);
-    }
+    const expected = collections.flatMap((collection) => {
+      if (collection.kind === "mapping") return [];
+      const { properties = {} } = z.toJSONSchema(collection.schema, { unrepresentable: "any" });
+      // Rows that name their workspace are found by its ID.
+      const field = ["workspace_id", "contract_id", "user_id"].find((name) => name in properties);
+      return field ? [[collection.name, field]] : [];
+    });
+    const owned = listOwnedCollections(collections).map(({ collection, field }) => [collection.name, field]);
+    assert.deepEqual(owned, expected);
   });
 });
 
