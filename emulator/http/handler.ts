@@ -5,7 +5,7 @@ import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import type { Cause, Store, Transaction, View } from "../store/port.ts";
 import type { DroppedEventsNotice } from "./event-stream.ts";
-import type { EventFrames, JsonPieces, OperationReply, Passthrough } from "./reply.ts";
+import type { EventFrames, OperationReply, Passthrough } from "./reply.ts";
 import type { RequestTarget } from "./routing/path.ts";
 
 /** Resources of all handlers of one emulator. */
@@ -70,7 +70,7 @@ type OutputOf<O extends Operation> =
   | StreamOutput<O>
   | OperationReply<O>
   | OutputIf<O, { kind: "passthrough" }, Passthrough>
-  | OutputIf<O, { inPieces: true }, JsonPieces>;
+  | OutputIf<O, { inPieces: true }, AsyncIterable<string>>;
 
 /**
  * A handler contains only domain logic, because its input is decoded, authenticated and validated. It returns the bare

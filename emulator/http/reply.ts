@@ -29,15 +29,6 @@ export const reply = <Status extends number, Body>(
 
 export type OperationReply<O extends Operation> = HandlerReply<keyof O["responses"] & number, ResultOf<O>>;
 
-/** Text of a JSON document as an iterable of strings. */
-export class JsonPieces {
-  readonly pieces: AsyncIterable<string>;
-
-  constructor(pieces: AsyncIterable<string>) {
-    this.pieces = pieces;
-  }
-}
-
 /** The header of a response to a request that changed nothing, so that clients can send it again. */
 export const unchangedHeader = ["x-svc-unchanged", "true"] as const;
 

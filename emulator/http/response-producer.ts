@@ -4,7 +4,7 @@ import { EmulatorBugError } from "../../src/base/errors.ts";
 import { toExactJson } from "../../src/base/json.ts";
 import { createEventStream } from "./event-stream.ts";
 import { filterEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
-import { HandlerReply, type HttpResponse, type JsonPieces, jsonHeaders, Passthrough } from "./reply.ts";
+import { HandlerReply, type HttpResponse, jsonHeaders, Passthrough } from "./reply.ts";
 
 /** Throws EmulatorBugError if the result of a handler does not match the declaration. */
 export type ResponseProducer = (result: unknown) => HttpResponse;
@@ -90,9 +90,9 @@ const createDocumentWriter =
     return { headers: jsonHeaders, body: toExactJson(parsed.data) };
   };
 
-const writePieces: ResponseWriter = (body) => ({
+const writePieces: ResponseWriter = (pieces) => ({
   headers: jsonHeaders,
-  body: encodePieces((body as JsonPieces).pieces),
+  body: encodePieces(pieces as AsyncIterable<string>),
 });
 
 async function* encodePieces(pieces: AsyncIterable<string>): AsyncIterable<Uint8Array> {

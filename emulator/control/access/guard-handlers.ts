@@ -3,7 +3,7 @@ import { fail } from "../../../src/api/failures.ts";
 import { redactText, redactUrl } from "../../../src/api/secrets.ts";
 import { DroppedEventsNotice } from "../../http/event-stream.ts";
 import type { HandlerCall, UntypedHandler } from "../../http/handler.ts";
-import { EventFrames, HandlerReply, JsonPieces } from "../../http/reply.ts";
+import { EventFrames, HandlerReply } from "../../http/reply.ts";
 import type { ControlCaller } from "../console/sessions.ts";
 import type { ControlContext } from "../context.ts";
 import { scopeStore } from "./workspace-store.ts";
@@ -112,9 +112,7 @@ function mask(value: unknown, name: string, operation: string): unknown {
     if (isSecret(name) || (isRaw(operation) && (name === "body" || name === "headers"))) return hiddenSecret;
     return redactText(redactUrl(value));
   }
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array || value instanceof JsonPieces) {
-    return value;
-  }
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
   if (Array.isArray(value)) return value.map((item) => mask(item, name, operation));
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {

@@ -4,7 +4,6 @@ import { pluralize } from "../../../src/base/text.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { appRows } from "../../domain/apps.ts";
 import { clusterRows } from "../../domain/clusters.ts";
-import { JsonPieces } from "../../http/reply.ts";
 import { parseCauseNumber } from "../../store/causes.ts";
 import { formatVersion } from "../../store/journal/document.ts";
 import { type Collection, StateFormatError, type Store } from "../../store/port.ts";
@@ -93,7 +92,7 @@ export const stateHandlers = {
     return undefined;
   },
 
-  "state.export": (_, { store }) => new JsonPieces(store.export()),
+  "state.export": (_, { store }) => store.export(),
 
   "state.import": async ({ body }, { store, blobs, clusters, clock, snapshots, fail }) => {
     const ownIds = clusters.map((cluster) => cluster.id);
