@@ -48,11 +48,7 @@ async function createBody(spec: CommandSpec, operation: CallableOperation, input
   const data = input.flags.data as string | undefined;
   const document = data === undefined ? undefined : await readDocument(host, data, "--data");
   const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => parseAssignment(text));
-  const flags = {
-    ...selectByTarget(spec.flags, input, "body"),
-    ...(await encodeFiles(spec.flags, input, host)),
-    ...(await readSecretFiles(spec.flags, input, host)),
-  };
+  const flags = { ...selectByTarget(spec.flags, input, "body"), ...(await readFileFields(spec.flags, input, host)) };
   if (document !== undefined && !isObject(document)) {
     if (assignments.length > 0 || Object.keys(flags).length > 0) {
       throw new UsageError("--data must be a JSON object if other options set fields");
@@ -63,27 +59,21 @@ async function createBody(spec: CommandSpec, operation: CallableOperation, input
   return { body: { ...assignedBody, ...flags } };
 }
 
-async function encodeFiles(flags: readonly FlagSpec[], input: CommandInput, host: Host) {
-  const entries = flags.flatMap(({ flag, isBase64, target }) => {
+/** Reads the fields whose flags name a file: base64 as `@FILE`, and secrets. */
+async function readFileFields(flags: readonly FlagSpec[], input: CommandInput, host: Host) {
+  const fields: [name: string, text: string][] = [];
+  for (const { flag, isBase64, holds, target } of flags) {
     const value = input.flags[flag];
-    return isBase64 && target && typeof value === "string" && value.startsWith("@")
-      ? [{ name: target.name, path: value.slice(1), flag: `--${flag}` }]
-      : [];
-  });
-  const bytes = await Promise.all(entries.map(({ path, flag }) => readInput(host, path, flag)));
-  return Object.fromEntries(entries.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
-}
-
-async function readSecretFiles(flags: readonly FlagSpec[], input: CommandInput, host: Host) {
-  const secrets: [name: string, secret: string][] = [];
-  for (const { flag, holds } of flags) {
-    const path = input.flags[flag];
-    if (holds === undefined || typeof path !== "string") continue;
-    if (input.flags[holds] !== undefined) throw new UsageError(`--${flag} cannot be used with --${holds}`);
-    const { target } = flags.find((spec) => spec.flag === holds)!;
-    secrets.push([target!.name, await readSecret(host, path, `--${flag}`, `the value of --${holds}`)]);
+    if (typeof value !== "string") continue;
+    if (isBase64 && target && value.startsWith("@")) {
+      fields.push([target.name, (await readInput(host, value.slice(1), `--${flag}`)).toString("base64")]);
+    } else if (holds !== undefined) {
+      if (input.flags[holds] !== undefined) throw new UsageError(`--${flag} cannot be used with --${holds}`);
+      const secretFlag = flags.find((spec) => spec.flag === holds)!;
+      fields.push([secretFlag.target!.name, await readSecret(host, value, `--${flag}`, `the value of --${holds}`)]);
+    }
   }
-  return Object.fromEntries(secrets);
+  return Object.fromEntries(fields);
 }
 
 function detectContentType(bytes: Buffer): string {
