@@ -69,7 +69,8 @@ async function inspectRunFile(path: string, foreignFolder?: string): Promise<Run
   }
   if (!running) return { status: "missing" };
   const holder = await readLock(path).catch(() => undefined);
-  const reason = (await findDistrustReason(path, stats, running)) ?? (await findCopyReason(path, holder));
+  const original = holder && (await findOriginal(path, holder));
+  const reason = (await findDistrustReason(path, stats, running)) ?? (original && `it is a copy of ${original}`);
   if (reason !== undefined) return { status: "distrusted", reason };
   if (foreignFolder !== undefined)
     return { status: "distrusted", reason: `${foreignFolder} was not made by this user on this machine` };
@@ -134,11 +135,6 @@ async function findDistrustReason(path: string, stats: Stats, { routerUrl }: Run
   // If the URL had a path or query, appended paths could lead to another resource.
   if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it has no address";
   return isOnThisMachine(routerUrl) ? undefined : "it has the address of another machine";
-}
-
-async function findCopyReason(path: string, holder: LockHolder | undefined): Promise<string | undefined> {
-  const original = holder && (await findOriginal(path, holder));
-  return original === undefined ? undefined : `it is a copy of ${original}`;
 }
 
 /** An emulator in memory belongs to its own folder, also below the folder of another emulator. */
