@@ -9,7 +9,7 @@ import {
   setProfileSetting,
 } from "../connection/profiles/profile-fields.ts";
 import { readVariable, resolveServiceSettings } from "../connection/resolve-settings.ts";
-import { readText } from "../parse/body.ts";
+import { readSecret } from "../parse/body.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { canPrompt, confirmYes } from "../prompt/terminal.ts";
@@ -153,19 +153,15 @@ async function readValue(
       hint: `Use --secret-file FILE|-, or omit the value to type it at a prompt. The value may be in the history of your shell.`,
     });
   }
-  if (file === undefined && !canPrompt(host, globals)) {
+  if (file !== undefined) return readSecret(host, file, "--secret-file", "a secret");
+  if (!canPrompt(host, globals)) {
     throw new UsageError("--secret-file required when not running interactively", {
       hint: "Use --secret-file - to read it from standard input.",
     });
   }
-  const text =
-    file === undefined
-      ? await (await import("../prompt/ask.ts")).askSecret(`${label} (${key}):`, { host, signal })
-      : await readText(host, file, "--secret-file");
-  const secret = text.replace(/\r?\n$/, "");
-  const source = file === undefined ? key : `--secret-file: ${file}`;
-  if (secret.trim() === "") throw new UsageError(`${source} is empty, expected a secret`);
-  if (/[\r\n]/.test(secret)) throw new UsageError(`${source} must be a single line`);
+  const { askSecret } = await import("../prompt/ask.ts");
+  const secret = await askSecret(`${label} (${key}):`, { host, signal });
+  if (secret.trim() === "") throw new UsageError(`${key} is empty, expected a secret`);
   return secret;
 }
 
