@@ -63,13 +63,11 @@ async function rejectDataLoss(host: Host, path: string, flag: string, { inputs =
     throw new UsageError(`${flag} must not be the input file ${path}`, { hint: "Choose another file." });
   }
   const beginning = isOurs && (await readBeginning(systemDisk, resolve(host.cwd, path), 1_024).catch(() => ""));
-  if (beginning && !isOurs(beginning)) throw createForeignFileError(path, flag);
-}
-
-export const createForeignFileError = (path: string, flag: string): UsageError =>
-  new UsageError(`${flag}: ${path} exists and was not written by this option`, {
+  if (!beginning || isOurs(beginning)) return;
+  throw new UsageError(`${flag}: ${path} exists and was not written by this option`, {
     hint: "Choose a file that does not exist.",
   });
+}
 
 /** Returns an identity that all names of a file share, including links. Returns undefined if there is no file. */
 async function getIdentity({ cwd, stdin }: Host, path: string): Promise<string | undefined> {

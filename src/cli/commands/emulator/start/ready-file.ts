@@ -7,7 +7,7 @@ import { pluralize } from "../../../../base/text.ts";
 import { isOnThisMachine } from "../../../../files/machine.ts";
 import type { Context } from "../../../command.ts";
 import { isSameEmulator } from "../../../connection/emulator/emulator-access.ts";
-import { checkOutputFile, createForeignFileError, writeOutput } from "../../../output/file.ts";
+import { checkOutputFile, writeOutput } from "../../../output/file.ts";
 import { createOutput } from "../../../output/output.ts";
 import type { Host, OutputStream } from "../../../process/host.ts";
 
@@ -17,12 +17,10 @@ import type { Host, OutputStream } from "../../../process/host.ts";
  * prevent the start. Throws a UsageError for any other content.
  */
 export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">) {
-  const absolute = await checkOutputFile(host, path, "--ready-file");
-  const before = await readContent(absolute);
-  if (before !== undefined && before.trim() !== "" && !isReadyLine(before)) {
-    throw createForeignFileError(path, "--ready-file");
-  }
-  if (before !== undefined && isReadyLine(before) && !(await isRunning(before))) await rm(absolute, { force: true });
+  const isOurs = (beginning: string) => beginning.trim() === "" || beginning.startsWith('{"event":"ready"');
+  const absolute = await checkOutputFile(host, path, "--ready-file", { isOurs });
+  const before = toFields(tryParseJson((await readContent(absolute)) ?? ""));
+  if (before.event === "ready" && !(await isRunning(before))) await rm(absolute, { force: true });
   let content: string | undefined;
   return {
     path: absolute,
@@ -45,14 +43,11 @@ async function readContent(path: string): Promise<string | undefined> {
   return stats?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
 }
 
-async function isRunning(line: string): Promise<boolean> {
-  const { router_url: routerUrl, instance_id: instanceId, pid } = toFields(JSON.parse(line));
+async function isRunning({ router_url: routerUrl, instance_id: instanceId, pid }: ReturnType<typeof toFields>) {
   if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;
   const written = { routerUrl, instanceId: String(instanceId), pid: Number(pid) };
   return isSameEmulator(written, { mayBeStarting: true }).catch(() => true);
 }
-
-const isReadyLine = (text: string): boolean => toFields(tryParseJson(text)).event === "ready";
 
 type MissingLinesReport = (lines: number) => string;
 
