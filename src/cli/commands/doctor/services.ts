@@ -7,7 +7,7 @@ import { describeDuration } from "../../../base/quantities.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { ProxyError } from "../../../client/errors.ts";
 import { readVirtualTime, requireValidValue } from "../../../client/response.ts";
-import type { Context, ServiceTarget } from "../../command.ts";
+import type { Context } from "../../command.ts";
 import { findStaleVariablesHint } from "../../connection/emulator/emulator-variables.ts";
 import { listProxyVariables, parseProxy, readProxies } from "../../connection/proxies.ts";
 import { explainError } from "../../process/exit.ts";
@@ -19,11 +19,9 @@ const maxClockSkewMs = 30_000;
 type ServiceResponse = Exclude<Awaited<ReturnType<typeof requestService>>, Error>;
 
 export async function checkServices(context: Context): Promise<CheckResult[]> {
-  const target = await context.target("router").catch((error: unknown) => error);
-  if (!isTarget(target)) {
-    const { message, hint } = explainError(target);
-    return [checkProxy(context, []), createFailedCheck("services", message, "usage", hint)];
-  }
+  const target = await context.target("router").catch(explainError);
+  if ("exitCode" in target)
+    return [checkProxy(context, []), createFailedCheck("services", target.message, "usage", target.hint)];
   const { baseUrls, credentials, origin } = target;
   const router = baseUrls.router === undefined ? undefined : await requestService("router", checkHealth, context);
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
@@ -43,9 +41,6 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
     checkClock(context, [router, contracts]),
   ];
 }
-
-const isTarget = (value: unknown): value is ServiceTarget =>
-  typeof value === "object" && value !== null && "baseUrls" in value;
 
 async function requestService(service: "router" | "contracts", operation: Operation, context: Context) {
   const { wall } = context.host;
@@ -170,9 +165,6 @@ export const createPassedCheck = createResult("ok");
 export const createCheckWarning = createResult("warning");
 export const createSkippedCheck = createResult("skipped");
 export const createFailedCheck = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
-  check,
-  status: "failed",
-  detail,
-  hint,
+  ...createResult("failed")(check, detail, hint),
   kind,
 });
