@@ -70,7 +70,7 @@ export async function createReportWriter(
   host: Host,
 ): Promise<(xml: string) => Promise<void>> {
   if (path === undefined) return async () => {};
-  const isOurs = (text: string) => text === "" || text.startsWith("<?xml");
+  const isOurs = (text: string) => text.startsWith("<?xml");
   await removeEarlierReport(await checkOutputFile(host, path, "--report", { isOurs }));
   return (xml) => writeOutput(host, path, [Buffer.from(xml)]);
 }
