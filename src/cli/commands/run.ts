@@ -68,12 +68,11 @@ const run = defineCommand({
       if (flags[name] !== undefined) throw new UsageError(`--${name} requires --record`);
     }
     if (files.length === 0) throw new UsageError("<file> is required: the path of a scenario");
-    const inputs = [...files];
     const reports: string[] = [];
     for (const name of ["report", "html"] as const) {
       const path = flags[name];
       if (path !== undefined)
-        reports.push(await checkOutputFile(host, path, `--${name}`, { inputs, isOurs: reportBeginnings[name] }));
+        reports.push(await checkOutputFile(host, path, `--${name}`, { inputs: files, isOurs: reportBeginnings[name] }));
     }
     if (new Set(reports).size < reports.length) throw new UsageError("--html and --report must not be the same file");
     await Promise.all(reports.map(removeEarlierReport));

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { describeBound } from "../../../base/issues.ts";
+import { describeIssue } from "../../../base/issues.ts";
 import { lookupTable } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
 import { savedValueMessage } from "./schema.ts";
@@ -18,7 +18,7 @@ export function findSchemaProblems(schema: z.ZodType, value: unknown): readonly 
   const issues = error?.issues ?? [];
   // A misspelled key also causes a missing key.
   const hasUnknownKeys = issues.some(({ code }) => code === "unrecognized_keys");
-  return issues.filter((issue) => !(hasUnknownKeys && isMissing(issue))).flatMap(describeIssue);
+  return issues.filter((issue) => !(hasUnknownKeys && isMissing(issue))).flatMap(listProblems);
 }
 
 const isMissing = (issue: SchemaIssue): boolean => issue.code !== "unrecognized_keys" && issue.input === undefined;
@@ -41,7 +41,7 @@ export function suggestSimilar(word: string, words: readonly string[]): string {
   return `Known: ${words.toSorted().slice(0, maxSuggestions).join(", ")}${remainder}.`;
 }
 
-function describeIssue(issue: SchemaIssue): readonly SchemaProblem[] {
+function listProblems(issue: SchemaIssue): readonly SchemaProblem[] {
   const { path } = issue;
   if (issue.code === "unrecognized_keys") {
     const place = path.length === 0 ? "" : ` in ${path.map(String).join(".")}`;
@@ -55,7 +55,7 @@ function describeIssue(issue: SchemaIssue): readonly SchemaProblem[] {
   if (issue.code === "invalid_union") {
     const best = findBestBranch(issue.errors);
     if (best)
-      return describeIssue({ ...best, path: [...path, ...best.path], input: best.input ?? issue.input } as SchemaIssue);
+      return listProblems({ ...best, path: [...path, ...best.path], input: best.input ?? issue.input } as SchemaIssue);
   }
   return [{ path, sentence: `${path.map(String).join(".") || "The step"} ${describeViolation(issue)}` }];
 }
@@ -84,9 +84,8 @@ function describeViolation(issue: SchemaIssue): string {
     case "invalid_value":
       return `cannot be ${describeValue(issue.input)}. ${suggestSimilar(String(issue.input), issue.values.map(String))}`;
     case "too_small":
-      return `must ${describeBound(issue.origin, "at least", issue.minimum)}.`;
     case "too_big":
-      return `must ${describeBound(issue.origin, "at most", issue.maximum)}.`;
+      return `${describeIssue(issue)}.`;
     default: {
       const message = issue.message.startsWith("must ") ? issue.message : `is wrong: ${issue.message}`;
       const isText = typeof issue.input === "string" || typeof issue.input === "number";
