@@ -84,6 +84,7 @@ describe("svc emulator tokens", () => {
       ["emulator tokens create run --role read", "token"],
       ["emulator workspaces create --name Run", "hmac_key"],
       ["webhooks hmac-key", "hmac_key"],
+      ["webhooks listen --print-secret", "hmac_key"],
       ["auth token", "access_token"],
     ] as const) {
       const { stdout, stderr } = await svc(`${line} --json`, { env });

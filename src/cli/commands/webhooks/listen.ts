@@ -6,6 +6,7 @@ import { pluralize } from "../../../base/text.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../../connection/webhook-receiver.ts";
+import { maskSecrets } from "../../output/ci.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError } from "../../process/failure.ts";
@@ -53,6 +54,7 @@ const webhooksListen = defineCommand({
     const plan = createPlan(input, context);
     if (plan.folder !== undefined) await requireWritableFolder(plan.folder, "--save");
     const key = await findOrFetchKey(context, input);
+    await maskSecrets(context.host, [key]);
     if (input.flags["print-secret"]) {
       return context.output.showOrPrint({ hmac_key: key }, key);
     }
