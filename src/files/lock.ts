@@ -126,10 +126,10 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
 async function tryAcquire(file: string, text: string, options: LockOptions): Promise<LockConflict | undefined> {
   for (;;) {
     if (await createFileAtomic(file, text, { durable: false })) return undefined;
-    const holder = await readLock(file);
-    if (!holder) continue;
-    const life = await checkLiveness(holder, file, options);
-    if (life !== "gone") return { holder, life };
+    const found = await findHolder(file, options);
+    if (!found) continue;
+    if (found.life !== "gone") return found;
+    const { holder } = found;
     const claim = `${file}.${holder.id}`;
     const heir = await tryAcquire(claim, text, options);
     if (heir) return heir;
@@ -146,10 +146,19 @@ export const isLockConflict = (result: Lock | LockConflict): result is LockConfl
 
 /** Returns the holder of the lock, or undefined if the holder has ended. */
 export async function findLockConflict(file: string, options: LockOptions): Promise<LockConflict | undefined> {
-  const holder = await readLock(file);
-  if (!holder) return undefined;
-  const life = await checkLiveness(holder, file, options);
-  return life === "gone" ? undefined : { holder, life };
+  const found = await findHolder(file, options);
+  return found?.life === "gone" ? undefined : found;
+}
+
+/** Returns the holder that the file names, if there is one. */
+async function findHolder(file: string, options: LockOptions): Promise<LockConflict | undefined> {
+  for (;;) {
+    const holder = await readLock(file);
+    if (!holder) return undefined;
+    const life = await checkLiveness(holder, file, options);
+    // The holder can have released the lock meanwhile, such as a process that has lost a race for it.
+    if (life !== "uncertain" || (await readLock(file))?.id === holder.id) return { holder, life };
+  }
 }
 
 async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall }: LockOptions): Promise<Liveness> {

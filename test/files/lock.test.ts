@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -171,6 +172,21 @@ describe("existing lock file", () => {
       if (becomes !== "held") assert.equal(await readFile(file, "utf8"), text);
     });
   }
+
+  it("is free if its holder releases it while others check the holder", async (t) => {
+    const file = join(await createTestFolder(t), "lock");
+    await writeFile(file, JSON.stringify(await createLeftHolder(process.ppid)));
+    const lock = await acquireLock(file, {
+      wall,
+      // Read between the file and the state of its holder.
+      get forgotten() {
+        rmSync(file, { force: true });
+        return undefined;
+      },
+    });
+    if (isLockConflict(lock)) return assert.fail(lock.life);
+    await lock.release();
+  });
 
   it("ignores a socket in another folder", async (t) => {
     const folder = await createTestFolder(t);
