@@ -111,10 +111,7 @@ const toRequestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): 
   duration_ms: durationMs,
 });
 
-const toDeliveryEvent = (
-  { delivery, attempt, resend, scheduledNumber, disabled, at }: DeliveryUpdate,
-  view: View,
-): EmulatorEvent => ({
+const toDeliveryEvent = ({ delivery, attempt, disabled, at }: DeliveryUpdate, view: View): EmulatorEvent => ({
   event: "delivery",
   at: toIsoMillis(at),
   delivery_id: delivery.id,
@@ -122,12 +119,12 @@ const toDeliveryEvent = (
   activity: delivery.activity,
   contract_id: delivery.contract_id,
   composite_id: readCompositeId(view, delivery.contract_id),
-  attempt: attempt ? delivery.attempts : null,
-  scheduled_number: scheduledNumber,
-  resend,
-  status: attempt && "status" in attempt.postResult ? attempt.postResult.status : null,
-  error: attempt && "error" in attempt.postResult ? redactText(attempt.postResult.error.code) : null,
-  duration_ms: attempt ? attempt.durationMs : null,
+  attempt: attempt?.number ?? null,
+  scheduled_number: attempt?.scheduled_number ?? null,
+  resend: attempt?.resend ?? false,
+  status: attempt?.status ?? null,
+  error: attempt?.error ? redactText(attempt.error.code) : null,
+  duration_ms: attempt?.duration_ms ?? null,
   outcome: delivery.outcome,
   next_attempt_at: delivery.next_attempt_at === null ? null : toIsoMillis(delivery.next_attempt_at),
   webhook_disabled: disabled,

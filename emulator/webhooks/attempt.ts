@@ -141,7 +141,3 @@ function createEventSigner(form: WebhookJsonForm, schemes: readonly WebhookSchem
     return message;
   };
 }
-
-/** Returns whether the status is 2xx. A redirect is a failure (DECISIONS.md, C18). */
-export const isSuccessfulPost = (result: PostResult): boolean =>
-  "status" in result && result.status >= 200 && result.status < 300;

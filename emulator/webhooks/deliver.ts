@@ -8,7 +8,9 @@ import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { type AttemptContext, type AttemptResult, createAttemptSender } from "./attempt.ts";
 import {
+  attempts,
   type Delivery,
+  type DeliveryAttempt,
   type DeliveryOutcome,
   deliveries,
   getEventTrace,
@@ -18,7 +20,7 @@ import {
   webhookEvents,
 } from "./deliveries.ts";
 import { purgeWebhookRecords } from "./log.ts";
-import { type DeliveryNotifier, getRetentionEnd, getScheduledNumber, putAttempt, recordOutcome } from "./record.ts";
+import { type DeliveryNotifier, getRetentionEnd, recordOutcome } from "./record.ts";
 import { webhookRows } from "./webhooks.ts";
 
 export interface DeliveryContext extends AttemptContext {
@@ -97,30 +99,51 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
       // A resend that cannot be sent does not change the delivery.
       return resend ? result : endSkipped(tx, delivery, result);
     }
-    const webhook = tx.getSync(webhookRows, delivery.webhook_id);
-    const attemptRecord = { entry, delivery, webhook, result, resend, fault, settings, notifier };
+    const attempt = createAttempt(delivery, { entry, result, resend, fault });
     // The ID of the scripted fault is stored with the effect of the fault.
-    if (fault) await tx.withCause(fault.cause, () => putAttempt(tx, attemptRecord));
-    else putAttempt(tx, attemptRecord);
-    return recordOutcome(tx, attemptRecord);
+    if (fault) await tx.withCause(fault.cause, () => tx.put(attempts, attempt));
+    else tx.put(attempts, attempt);
+    return recordOutcome(tx, { entry, delivery, attempt, settings, notifier });
   }
 
   function endSkipped(tx: Transaction, delivery: Delivery, outcome: SkippedOutcome): string {
     const now = clock.now();
     const skippedDelivery = { ...delivery, outcome, next_attempt_at: null, keep_until: getRetentionEnd("other", now) };
     tx.put(deliveries, skippedDelivery);
-    notifier?.emit({
-      delivery: skippedDelivery,
-      attempt: undefined,
-      resend: false,
-      scheduledNumber: null,
-      disabled: outcome === "skipped_disabled",
-      at: now,
-    });
+    const disabled = outcome === "skipped_disabled";
+    notifier?.emit({ delivery: skippedDelivery, attempt: undefined, disabled, at: now });
     return outcome;
   }
 
   return { deliver: createHandler(false), resend: createHandler(true) };
+}
+
+/** Returns the number of the next scheduled attempt. `delivery` is the row before the attempt. */
+const getScheduledNumber = ({ failures }: Delivery, resend: boolean): number | null => (resend ? null : failures + 1);
+
+function createAttempt(
+  delivery: Delivery,
+  { entry, result, resend, fault }: EndedRun & { readonly result: AttemptResult },
+): DeliveryAttempt {
+  const { url, at, wallAt, movedBy, durationMs, postResult } = result;
+  return {
+    delivery_id: delivery.id,
+    number: delivery.attempts + 1,
+    resend,
+    scheduled_number: getScheduledNumber(delivery, resend),
+    planned_at: entry.due,
+    at,
+    wall_at: wallAt,
+    cause: entry.cause,
+    moved_by: movedBy ?? null,
+    fault: fault ? toAttemptFault(fault) : resend ? null : delivery.postponement,
+    url,
+    status: "status" in postResult ? postResult.status : null,
+    error: "error" in postResult ? postResult.error : null,
+    duration_ms: durationMs,
+    response_body: "status" in postResult ? postResult.body.toString("utf8") : null,
+    ...("location" in postResult && { location: postResult.location }),
+  };
 }
 
 /** A resend belongs to the trace of its own cause. */

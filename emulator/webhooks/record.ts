@@ -1,3 +1,4 @@
+import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import {
   computeNextAttempt,
   deliveredRetentionMs,
@@ -8,50 +9,41 @@ import type { Emitter } from "../../src/base/concurrency.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
-import type { AppliedFault } from "../faults/faults.ts";
 import type { Transaction } from "../store/port.ts";
 import { maxRetentionMs } from "../store/rows.ts";
-import { type AttemptResult, isSuccessfulPost } from "./attempt.ts";
-import { attempts, type Delivery, deliveries, toAttemptFault, toAttemptName } from "./deliveries.ts";
+import { type Delivery, type DeliveryAttempt, deliveries, toAttemptName } from "./deliveries.ts";
 import { type Webhook, type WebhookStatus, webhookRows } from "./webhooks.ts";
 
-interface AttemptRecord {
+interface EndedAttempt {
   readonly entry: ScheduledEntry;
+  /** The row before the attempt. */
   readonly delivery: Delivery;
-  /** Undefined if the webhook was deleted during the attempt. */
-  readonly webhook: Webhook | undefined;
-  readonly result: AttemptResult;
-  readonly resend: boolean;
-  readonly fault: AppliedFault | undefined;
+  readonly attempt: DeliveryAttempt;
   readonly settings: Pick<EmulatorSettings, "retrySchedule" | "workerTick">;
   readonly notifier: DeliveryNotifier | undefined;
 }
 
 /** Stores the outcome of an attempt. Returns the delivery's outcome after the attempt. */
-export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): string {
-  const { entry, delivery, webhook, result, resend, notifier } = attemptRecord;
-  const isSuccess = isSuccessfulPost(result.postResult);
-  const isDisabled = webhook !== undefined && countAttempt(tx, webhook, attemptRecord) !== "ACTIVE";
+export function recordOutcome(tx: Transaction, endedAttempt: EndedAttempt): string {
+  const { entry, delivery, attempt, notifier } = endedAttempt;
+  const { at, resend } = attempt;
+  const isSuccess = hasSucceeded(attempt);
+  // The webhook can have been deleted during the attempt.
+  const webhook = tx.getSync(webhookRows, delivery.webhook_id);
+  const disabled = webhook !== undefined && countAttempt(tx, webhook, attempt) !== "ACTIVE";
 
   // After a successful resend, and for a resend itself, only a success changes the delivery.
   const isEnded = resend || delivery.outcome === "delivered";
-  const change = isSuccess ? createSuccessChange(result.at) : isEnded ? {} : createFailureChange(tx, attemptRecord);
+  const change = isSuccess ? createSuccessChange(at) : isEnded ? {} : createFailureChange(tx, endedAttempt);
   const updatedDelivery: Delivery = {
     ...delivery,
     ...change,
-    attempts: delivery.attempts + 1,
+    attempts: attempt.number,
     // A resend leaves the planned attempt as it is, with its postponement.
     postponement: resend && !isSuccess ? delivery.postponement : null,
   };
   tx.put(deliveries, updatedDelivery);
-  notifier?.emit({
-    delivery: updatedDelivery,
-    attempt: result,
-    resend,
-    scheduledNumber: getScheduledNumber(delivery, resend),
-    disabled: isDisabled,
-    at: result.at,
-  });
+  notifier?.emit({ delivery: updatedDelivery, attempt, disabled, at });
 
   if (!resend && updatedDelivery.next_attempt_at !== null)
     enqueue(tx, { ...entry, due: updatedDelivery.next_attempt_at });
@@ -61,15 +53,15 @@ export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): st
 }
 
 /** Counts the failures over all deliveries of the webhook (DECISIONS.md, C18). Returns the new status. */
-function countAttempt(tx: Transaction, webhook: Webhook, { delivery, result }: AttemptRecord): WebhookStatus {
-  const failure_count = isSuccessfulPost(result.postResult) ? 0 : webhook.failure_count + 1;
+function countAttempt(tx: Transaction, webhook: Webhook, attempt: DeliveryAttempt): WebhookStatus {
+  const failure_count = hasSucceeded(attempt) ? 0 : webhook.failure_count + 1;
   if (failure_count === webhook.failure_count) return webhook.status;
   const countedWebhook = { ...webhook, failure_count };
   if (webhook.status !== "ACTIVE" || failure_count < failuresUntilDisabled) {
     tx.put(webhookRows, countedWebhook);
     return webhook.status;
   }
-  const disabled = { at: result.at, by: toAttemptName(delivery.id, delivery.attempts + 1) };
+  const disabled = { at: attempt.at, by: toAttemptName(attempt.delivery_id, attempt.number) };
   tx.put(webhookRows, { ...countedWebhook, status: "DISABLED_BY_ERROR", disabled });
   return "DISABLED_BY_ERROR";
 }
@@ -80,38 +72,12 @@ function createSuccessChange(at: number): DeliveryChange {
   return { outcome: "delivered", next_attempt_at: null, keep_until: getRetentionEnd("delivered", at) };
 }
 
-function createFailureChange(tx: Transaction, { delivery, result: { at }, settings }: AttemptRecord): DeliveryChange {
+function createFailureChange(tx: Transaction, { delivery, attempt: { at }, settings }: EndedAttempt): DeliveryChange {
   const failures = delivery.failures + 1;
   const retrySchedule = getRetrySchedule(tx.getSync(workspaces, delivery.workspace_id), settings);
   const nextAttemptAt = computeNextAttempt(retrySchedule, failures, at, settings.workerTick);
   if (nextAttemptAt !== undefined) return { outcome: "retrying", failures, next_attempt_at: nextAttemptAt };
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: getRetentionEnd("other", at) };
-}
-
-/** Returns the number of the next scheduled attempt. `delivery` is the row before the attempt. */
-export const getScheduledNumber = ({ failures }: Delivery, resend: boolean): number | null =>
-  resend ? null : failures + 1;
-
-export function putAttempt(tx: Transaction, { entry, delivery, result, resend, fault }: AttemptRecord): void {
-  const { url, at, wallAt, movedBy, durationMs, postResult } = result;
-  tx.put(attempts, {
-    delivery_id: delivery.id,
-    number: delivery.attempts + 1,
-    resend,
-    scheduled_number: getScheduledNumber(delivery, resend),
-    planned_at: entry.due,
-    at,
-    wall_at: wallAt,
-    cause: entry.cause,
-    moved_by: movedBy ?? null,
-    fault: fault ? toAttemptFault(fault) : resend ? null : delivery.postponement,
-    url,
-    status: "status" in postResult ? postResult.status : null,
-    error: "error" in postResult ? postResult.error : null,
-    duration_ms: durationMs,
-    response_body: "status" in postResult ? postResult.body.toString("utf8") : null,
-    ...("location" in postResult && { location: postResult.location }),
-  });
 }
 
 /** Cancels the remaining scheduled attempts of a delivery, because a resend succeeded. */
@@ -123,10 +89,8 @@ export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
 /** A new outcome of a delivery after an attempt was made or skipped. */
 export interface DeliveryUpdate {
   readonly delivery: Delivery;
-  readonly attempt: AttemptResult | undefined;
-  readonly resend: boolean;
-  /** Number among the scheduled attempts. Null for a resend, and without an attempt. */
-  readonly scheduledNumber: number | null;
+  /** Undefined if the attempt was skipped. */
+  readonly attempt: DeliveryAttempt | undefined;
   /** True if the webhook is now disabled. The next scheduled attempt is then skipped. */
   readonly disabled: boolean;
   /** Virtual milliseconds. */

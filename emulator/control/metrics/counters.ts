@@ -41,8 +41,7 @@ export class MetricCounters {
 
   #countAttempt({ delivery, attempt }: DeliveryUpdate): void {
     if (attempt) {
-      const { postResult } = attempt;
-      const result = "status" in postResult ? statusClasses[toStatusClass(postResult.status)]! : "error";
+      const result = attempt.status === null ? "error" : statusClasses[toStatusClass(attempt.status)]!;
       this.attempts.set(result, (this.attempts.get(result) ?? 0) + 1);
     }
     this.outcomes.set(delivery.outcome, (this.outcomes.get(delivery.outcome) ?? 0) + 1);
