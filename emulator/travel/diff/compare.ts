@@ -20,25 +20,7 @@ export type DiffItem = ResultOf<typeof diffSnapshot>["items"][number];
 
 export type DiffRow = Readonly<Record<string, unknown>>;
 
-/** Number of identifiers of a table that only exist in one state, or are mapped to another cluster. */
-export interface MappingDifference {
-  readonly table: string;
-  readonly added: number;
-  readonly removed: number;
-  readonly moved: number;
-}
-
-export interface SequenceDifference {
-  readonly name: string;
-  readonly from: number;
-  readonly to: number;
-}
-
-export interface StateDifferences {
-  readonly rows: readonly RowDifference[];
-  readonly mappings: readonly MappingDifference[];
-  readonly sequences: readonly SequenceDifference[];
-}
+export type StateDifferences = Awaited<ReturnType<typeof compareStates>>;
 
 /** Number of identifiers after which the loop yields to other work. */
 const maxBatchRows = 10_000;
@@ -47,15 +29,11 @@ const maxBatchRows = 10_000;
  * Returns the differences of `after`, which is read as it is at the start even if it is written to. `before` must not
  * change. Collections are in the given order. Rows are in insertion order, and deleted rows come last.
  */
-export async function compareStates(
-  before: Store,
-  after: Store,
-  collections: readonly Collection[],
-): Promise<StateDifferences> {
+export async function compareStates(before: Store, after: Store, collections: readonly Collection[]) {
   const [oldContents, newContents] = [await before.readContents(), await after.readContents()];
   try {
     const rows: RowDifference[] = [];
-    const mappings: MappingDifference[] = [];
+    const mappings: Awaited<ReturnType<typeof compareMapping>>[] = [];
     for (const collection of collections) {
       if (collection.kind === "rows") rows.push(...compareRows(collection, oldContents, newContents));
       else mappings.push(await compareMapping(collection, before, newContents));
@@ -100,11 +78,8 @@ function compareRows(
 const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
-async function compareMapping(
-  table: Mapping,
-  before: Store,
-  newContents: ConsistentContents,
-): Promise<MappingDifference> {
+/** Counts the identifiers of a table that only exist in one state, or are mapped to another cluster. */
+function compareMapping(table: Mapping, before: Store, newContents: ConsistentContents) {
   return before.read(async (view) => {
     let [added, moved, unchanged] = [0, 0, 0];
     for (const [identifier, cluster] of newContents.mappings.get(table.name) ?? []) {

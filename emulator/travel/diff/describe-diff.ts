@@ -11,15 +11,7 @@ import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.t
 import { causes } from "../../store/causes.ts";
 import type { Delivery, DeliveryAttempt, WebhookEvent } from "../../webhooks/deliveries.ts";
 import type { Webhook } from "../../webhooks/webhooks.ts";
-import {
-  type DiffItem,
-  type DiffRow,
-  listFieldChanges,
-  type MappingDifference,
-  type RowDifference,
-  type SequenceDifference,
-  type StateDifferences,
-} from "./compare.ts";
+import { type DiffItem, type DiffRow, listFieldChanges, type RowDifference, type StateDifferences } from "./compare.ts";
 
 /** The most relevant collections come first. The rest is in the order of the collections. */
 const leadingCollections = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
@@ -73,7 +65,7 @@ function getContractName(id: number, rowDifferences: readonly RowDifference[]): 
   return formatCompositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
 }
 
-function describeMappingDiff({ table, added, removed, moved }: MappingDifference): DiffItem {
+function describeMappingDiff({ table, added, removed, moved }: StateDifferences["mappings"][number]): DiffItem {
   const what = `${table.replaceAll("_", " ")}: ${added} added, ${removed} removed, ${moved} moved to another cluster`;
   const fields = Object.entries({ added, removed, moved }).map(([field, to]) => ({ field, to }));
   return { what, collection: table, key: null, change: "changed", fields };
@@ -93,7 +85,7 @@ function* describeFaultDiff(before: StoredFaults, after: StoredFaults): Generato
   }
 }
 
-const describeSequenceDiff = ({ name, from, to }: SequenceDifference): DiffItem => ({
+const describeSequenceDiff = ({ name, from, to }: StateDifferences["sequences"][number]): DiffItem => ({
   what: `sequence ${name}: ${from} → ${to}`,
   collection: "sequences",
   key: null,
