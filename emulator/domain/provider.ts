@@ -1,4 +1,6 @@
 import * as z from "zod";
+import type { showProviderPage } from "../../src/api/emulator/installations.ts";
+import type { InputOf } from "../../src/api/operation.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import { defineRows, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/rows.ts";
@@ -38,15 +40,8 @@ export async function redeemProviderCode(
   return { id: row.account, name: row.name };
 }
 
-/** Purpose of a visit at a provider, and the data for the redirect back. */
-export interface ProviderVisit {
-  /** `install` adds an app to a workspace. */
-  readonly flow: "trial" | "login" | "signup" | "install";
-  readonly provider: string;
-  readonly state: string;
-  /** Redirect target of chat_a. Undefined for the other providers. */
-  readonly destination?: string | undefined;
-}
+/** Purpose of a visit at a provider, and the data for the redirect back. The flow `install` adds an app. */
+export type ProviderVisit = InputOf<typeof showProviderPage>["query"];
 
 export const buildAuthorizationUrl = (
   publicUrl: string,
