@@ -41,12 +41,6 @@ export async function findGrantByUserCode(view: View, userCode: string): Promise
   return grant;
 }
 
-/** A decision about a user code by a user, or by the cluster on the user's behalf. */
-export interface GrantDecision {
-  readonly status: DeviceGrant["status"];
-  readonly cluster_id: string;
-}
-
 /** Reason why a device cannot be approved or denied. `bound` means that only another cluster can decide. */
 export type DecisionRejection = "unknown" | "expired" | "decided" | "bound";
 
@@ -58,7 +52,7 @@ export async function decideGrant(
   tx: Transaction,
   now: number,
   userCode: string,
-  { status, cluster_id }: GrantDecision,
+  { status, cluster_id }: { readonly status: DeviceGrant["status"]; readonly cluster_id: string },
 ): Promise<DeviceGrant | DecisionRejection> {
   const grant = await findGrantByUserCode(tx, userCode);
   if (!grant) return "unknown";
