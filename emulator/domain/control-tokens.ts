@@ -54,16 +54,16 @@ export class ControlTokens {
     const equals = hashToken(secret);
     const token = await this.#store.read(async (view) => {
       const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
-      return row && (await belongsToWorkspace(view, row)) ? row : undefined;
+      return row && belongsToWorkspace(view, row) ? row : undefined;
     });
     if (token) this.#recordUse(token);
     return token;
   }
 
   async exists({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
-    return this.#store.read(async (view) => {
-      const row = await view.get(controlTokens, name);
-      return row?.hash === hash && (await belongsToWorkspace(view, row));
+    return this.#store.read((view) => {
+      const row = view.getSync(controlTokens, name);
+      return row?.hash === hash && belongsToWorkspace(view, row);
     });
   }
 
@@ -112,17 +112,13 @@ export class ControlTokens {
    */
   carryOver<T>(nextStore: Store, replace: () => Promise<T>): Promise<T> {
     return this.#changeMutex.runExclusive(async () => {
-      const [rows, clients] = await this.#store.read(async (view) => {
-        const rows = await view.list(controlTokens);
-        return [rows, await Promise.all(rows.map((row) => findClientId(view, row)))] as const;
-      });
+      const tokens = await this.#store.read(async (view) =>
+        (await view.list(controlTokens)).map((row) => ({ row, client: findClientId(view, row) })),
+      );
       await nextStore.transaction("tokens.carry", async (tx) => {
         await deleteControlTokens(tx);
-        for (const [i, row] of rows.entries()) {
-          const client = await findClientId(tx, row);
-          if (row.workspace_id === undefined || (client !== undefined && client === clients[i]))
-            tx.put(controlTokens, row);
-        }
+        for (const { row, client } of tokens)
+          if (belongsToWorkspace(tx, row) && client === findClientId(tx, row)) tx.put(controlTokens, row);
       });
       return replace();
     });
@@ -144,13 +140,13 @@ export class ControlTokens {
 }
 
 /** Returns the client ID of the token's workspace, which no other workspace has. Undefined if there is none. */
-async function findClientId(view: View, { workspace_id, workspace }: ControlToken): Promise<string | undefined> {
-  const row = workspace_id === undefined ? undefined : await view.get(workspaces, workspace_id);
+function findClientId(view: View, { workspace_id, workspace }: ControlToken): string | undefined {
+  const row = view.getSync(workspaces, workspace_id);
   return row?.name === workspace ? row?.client_id : undefined;
 }
 
-const belongsToWorkspace = async (view: View, token: ControlToken): Promise<boolean> =>
-  token.workspace_id === undefined || (await findClientId(view, token)) !== undefined;
+const belongsToWorkspace = (view: View, token: ControlToken): boolean =>
+  token.workspace_id === undefined || findClientId(view, token) !== undefined;
 
 /** Removes all tokens from a copied state, because the copy has another owner. */
 export async function deleteControlTokens(tx: Transaction): Promise<void> {
