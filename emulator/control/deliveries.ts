@@ -24,7 +24,6 @@ import {
 } from "../webhooks/deliveries.ts";
 import {
   deleteExpiredRecords,
-  type LoggedDelivery,
   listDeliveries,
   recordForeignDelivery,
   scheduleResend,
@@ -39,8 +38,8 @@ export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock, settings }) => {
     await deleteExpiredRecords(store, clock.now());
     return store.read(async (view) => {
-      const { items, total } = await listDeliveries(view, toFilter(query), query);
-      return { items: items.map((item) => toListRecord(view, item, settings)), total };
+      const { rows, total } = await listDeliveries(view, toFilter(query), query);
+      return { items: rows.map((row) => toListRecord(view, row, settings)), total };
     });
   },
 
@@ -75,9 +74,9 @@ export const deliveryHandlers = {
 
 type ScheduleSettings = Pick<EmulatorSettings, "retrySchedule">;
 
-export const toListRecord = (view: View, { delivery, attempts }: LoggedDelivery, settings: ScheduleSettings) => ({
-  ...toDeliveryRecord(view, delivery, settings),
-  attempts: attempts.map(toAttemptRecord),
+export const toListRecord = (view: View, row: Delivery, settings: ScheduleSettings) => ({
+  ...toDeliveryRecord(view, row, settings),
+  attempts: listAttempts(view, row).map(toAttemptRecord),
 });
 
 type DeliveryQuery = InputOf<typeof watchOperation>["query"];
@@ -90,8 +89,7 @@ const toFilter = ({ webhook: webhook_id, activity, contract, outcome }: Delivery
 
 async function readDelivery(store: Store, id: number, settings: EmulatorSettings, fail: Fail<"no-such-delivery">) {
   const { record, headers, requestBody, attempts } = await store.read(async (view) => {
-    const { delivery, ...details } =
-      (await showDelivery(view, id, settings.webhookJson)) ?? fail("no-such-delivery", { id });
+    const { delivery, ...details } = showDelivery(view, id, settings.webhookJson) ?? fail("no-such-delivery", { id });
     const headers = details.headers ?? (await readHeaders(view, delivery, details.requestBody));
     return { ...details, record: toDeliveryRecord(view, delivery, settings), headers };
   });

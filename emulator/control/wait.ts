@@ -122,11 +122,11 @@ async function checkDeliveries(view: View, condition: ContractWaitQuery): Promis
   const { activity, outcome, webhook, contract_id, since, count } = condition;
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const filter = { activity, webhook_id: webhook, contract_id };
-  const { items } = await listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
-  const matches = items.map(({ delivery }) => delivery).filter((row) => row.created_at >= from);
+  const { rows } = await listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
+  const matches = rows.filter((row) => row.created_at >= from);
   if (matches.length >= count) return { isReached: true, deliveries: matches };
   const nearMatches = await listDeliveries(view, filter, { offset: 0, limit: maxNearMatches });
-  return { isReached: false, deliveries: nearMatches.items.map(({ delivery }) => delivery) };
+  return { isReached: false, deliveries: nearMatches.rows };
 }
 
 async function checkStatus(view: View, contractId: number, expectedStatus: ContractStatus): Promise<WaitState> {

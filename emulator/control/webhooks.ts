@@ -7,7 +7,7 @@ import { inView } from "../http/handler.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { View } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
-import { type LoggedDelivery, scheduleResend, showDelivery } from "../webhooks/log.ts";
+import { scheduleResend, showDelivery } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/record.ts";
 import { setWebhookEnabled, type Webhook, webhookRows } from "../webhooks/webhooks.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
@@ -66,7 +66,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
     return webhookDeliveries.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
   });
   const startedAt = wall.monotonicNow();
-  const resentDeliveries: LoggedDelivery[] = [];
+  const resentDeliveries: Delivery[] = [];
   let completedCount = 0;
   for (const { id: number } of pendingDeliveries.slice(0, maxResends)) {
     if (wall.monotonicNow() - startedAt > maxResendMs) break;
@@ -81,10 +81,10 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
       continue;
     }
     await resend.outcome;
-    const loggedDelivery = await store.read((view) => showDelivery(view, number));
-    if (!loggedDelivery) continue;
-    resentDeliveries.push(loggedDelivery);
-    const lastAttempt = loggedDelivery.attempts.at(-1);
+    const resent = await store.read((view) => showDelivery(view, number));
+    if (!resent) continue;
+    resentDeliveries.push(resent.delivery);
+    const lastAttempt = resent.attempts.at(-1);
     if (!lastAttempt?.resend || !hasSucceeded(lastAttempt)) break;
     completedCount += 1;
   }

@@ -10,12 +10,10 @@ import { listPage, type RowFilter } from "../store/rows.ts";
 import {
   attempts,
   type Delivery,
-  type DeliveryAttempt,
   deliveries,
   formatEventBody,
   listAttemptKeys,
   listAttempts,
-  type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
 import { getRetentionEnd } from "./record.ts";
@@ -24,32 +22,20 @@ import { toConcurrencyKey, type Webhook } from "./webhooks.ts";
 /** Filter of the log. A record must match all given fields. */
 type DeliveryFilter = RowFilter<Pick<Delivery, "workspace_id" | "webhook_id" | "activity" | "contract_id" | "outcome">>;
 
-export interface LoggedDelivery {
-  readonly delivery: Delivery;
-  readonly attempts: readonly DeliveryAttempt[];
-}
-
 /** Returns one page of the log, newest first, and the total number of matching records. */
-export async function listDeliveries(
+export const listDeliveries = (
   view: View,
   filter: DeliveryFilter,
   page: { readonly offset: number; readonly limit: number },
-): Promise<{ readonly items: readonly LoggedDelivery[]; readonly total: number }> {
-  const indexedFields = { contract_id: "contract", webhook_id: "webhook", outcome: "outcome" } as const;
-  const { rows, total } = await listPage(view, deliveries, page, filter, indexedFields);
-  return { items: rows.map((row) => withAttempts(view, row)), total };
-}
+) => listPage(view, deliveries, page, filter, { contract_id: "contract", webhook_id: "webhook", outcome: "outcome" });
 
 /** Returns a delivery with its attempts and the body that is sent. Returns undefined if the delivery does not exist. */
-export async function showDelivery(
-  view: View,
-  id: number,
-  form: WebhookJsonForm = "compact",
-): Promise<(LoggedDelivery & { readonly requestBody: string; readonly headers: WebhookEvent["headers"] }) | undefined> {
-  const delivery = await view.get(deliveries, id);
+export function showDelivery(view: View, id: number, form: WebhookJsonForm = "compact") {
+  const delivery = view.getSync(deliveries, id);
   if (!delivery) return undefined;
-  const event = await view.get(webhookEvents, delivery.event_id);
-  return { ...withAttempts(view, delivery), requestBody: formatEventBody(event, form), headers: event?.headers };
+  const event = view.getSync(webhookEvents, delivery.event_id);
+  const requestBody = formatEventBody(event, form);
+  return { delivery, attempts: listAttempts(view, delivery), requestBody, headers: event?.headers };
 }
 
 /** Deletes the expired records. The request is not recorded as the cause, because a user cannot undo the deletion. */
@@ -151,8 +137,3 @@ export async function listLatestDeliveries(view: View, workspaceId: number, cont
   }
   return latestDeliveries;
 }
-
-const withAttempts = (view: View, delivery: Delivery): LoggedDelivery => ({
-  delivery,
-  attempts: listAttempts(view, delivery),
-});

@@ -9,8 +9,8 @@ import { createWebhookSender } from "../../emulator/http/outgoing/webhook-sender
 import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
 import { createDeliveryJobHandlers } from "../../emulator/webhooks/deliver.ts";
+import { deliveries, listAttempts } from "../../emulator/webhooks/deliveries.ts";
 import { emitEvent } from "../../emulator/webhooks/emit.ts";
-import { listDeliveries } from "../../emulator/webhooks/log.ts";
 import { type Webhook, webhookRows } from "../../emulator/webhooks/webhooks.ts";
 import type { Activity } from "../../src/api/activities.ts";
 import { systemWallClock, toIsoMillis, type WallClock } from "../../src/base/clock.ts";
@@ -95,18 +95,16 @@ export async function createDeliveryFixture(
       store.transaction("happen", async (tx) => {
         for (const activity of activities) await emitEvent(tx, clock, createOccurrence(activity, clock.now()));
       }),
-    story: async () => {
-      const { items } = await store.read((view) => listDeliveries(view, {}, { offset: 0, limit: 10_000 }));
-      return items
-        .toReversed()
-        .map(({ delivery, attempts }) => ({
+    story: () =>
+      store.read(async (view) =>
+        (await view.list(deliveries)).map((delivery) => ({
           webhook: delivery.webhook_id,
           outcome: delivery.outcome,
-          attempts: attempts.map(
+          attempts: listAttempts(view, delivery).map(
             ({ at, status, error }) => `+${(at - initialTimeMs) / 60_000} ${status ?? error?.code}`,
           ),
-        }));
-    },
+        })),
+      ),
     subscription: async (id) => {
       const row = await store.read((view) => view.get(webhookRows, id));
       return row && { status: row.status, failure_count: row.failure_count };

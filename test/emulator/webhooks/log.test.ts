@@ -130,8 +130,8 @@ describe("delivery log", () => {
     await office.runner.waitUntilIdle();
 
     const ids = async (filter: Parameters<typeof listDeliveries>[1], offset = 0, limit = 10) => {
-      const { items, total } = await office.store.read((view) => listDeliveries(view, filter, { offset, limit }));
-      return [total, ...items.map(({ delivery }) => delivery.id)];
+      const { rows, total } = await office.store.read((view) => listDeliveries(view, filter, { offset, limit }));
+      return [total, ...rows.map(({ id }) => id)];
     };
     assert.deepEqual(await ids({}), [5, 5, 4, 3, 2, 1]);
     assert.deepEqual(await ids({}, 1, 2), [5, 4, 3]);
