@@ -12,7 +12,7 @@ if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]
   }
   // Node 22.8 and later cache compiled code.
   require("node:module").enableCompileCache?.();
-  const { main, createProcessHost, version } = require("../dist/main.cjs");
+  const { main, createProcessHost } = require("../dist/main.cjs");
   // Emitted when no work is left. Node prints exceptions itself.
   process.once("beforeExit", () => {
     if (process.exitCode === undefined) {
@@ -25,7 +25,7 @@ if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]
     process.exit(process.exitCode ?? 1);
   });
   // The exit code is set without process.exit, which would cut off output that a pipe has not accepted yet.
-  main(argv, createProcessHost(version)).then((code) => {
+  main(argv, createProcessHost()).then((code) => {
     process.exitCode = code;
   });
 }

@@ -235,7 +235,6 @@ export async function bundle(outdir: string): Promise<Metafile> {
     inject: [join(root, "src/base/node-globals.ts")],
     define: {
       ...settings.define,
-      SVC_VERSION: JSON.stringify(readPackageVersion()),
       SVC_COMMANDS: JSON.stringify(
         groups.flatMap(({ commands }) => commands.map(({ words }) => words.join(" "))).join("\n"),
       ),
@@ -271,7 +270,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
     );
   // The page for `man svc`, which package.json names.
   mkdirSync(`${temporaryOutdir}/man`);
-  writeFileSync(`${temporaryOutdir}/man/svc.1`, formatManual(groups, readPackageVersion()));
+  writeFileSync(`${temporaryOutdir}/man/svc.1`, formatManual(groups));
   writeTypes(temporaryOutdir);
   const metafiles = [ofPrograms, ofProcesses, ofConsole];
   writeFileSync(`${temporaryOutdir}/THIRD-PARTY.txt`, formatThirdPartyNotices(root, metafiles, [fontPackage]));
@@ -315,8 +314,6 @@ function writeTypes(folder: string): void {
     writeFileSync(`${folder}/${name}.d.cts`, text.replaceAll('.d.ts"', '.d.cts"'));
   }
 }
-
-const readPackageVersion = (): string => JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
 
 if (import.meta.url === `file://${process.argv[1]}`) {
   const metafile = await bundle(join(root, "dist"));

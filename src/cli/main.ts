@@ -1,4 +1,5 @@
 import { systemWallClock, toIsoMillis } from "../base/clock.ts";
+import { svcVersion } from "../base/version.ts";
 import { commandGroups } from "./command-tree/groups.ts";
 import {
   groupNames,
@@ -29,11 +30,6 @@ import type { Host } from "./process/host.ts";
 import { createShutdownController, type ShutdownController } from "./process/shutdown-controller.ts";
 
 export { createProcessHost } from "./process/process-host.ts";
-
-/** The build sets this constant to the version of the package. */
-declare const SVC_VERSION: string | undefined;
-
-export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSION;
 
 /**
  * Runs one command line, without `svc`, and resolves with the exit code (src/cli/process/exit.ts). Never rejects. All
@@ -121,7 +117,7 @@ async function findRequestedPage(argv: readonly string[], host: Host): Promise<s
   if (argv[0] === "complete") return formatCompletions(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locateCommand(argv);
   const isVersion = ["--version", "-V", "-v"].some((flag) => argv.includes(flag)) && words.length === 0;
-  if (isVersion || (words.length === 1 && words[0] === "version")) return `${host.version}\n`;
+  if (isVersion || (words.length === 1 && words[0] === "version")) return `${svcVersion}\n`;
   return wantsHelp || words.length === 0 || words[0] === "help" ? renderHelp(argv, host) : undefined;
 }
 

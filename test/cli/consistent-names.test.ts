@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { svcVersion } from "../../src/base/version.ts";
 import { loadAllCommands } from "../support/cli/all-commands.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
@@ -7,7 +8,7 @@ import { runCli } from "../support/cli/run-cli.ts";
 describe("command and option names", () => {
   for (const line of ["version", "-v", "-V", "--version"]) {
     it(`prints the version for svc ${line}`, async () => {
-      assert.deepEqual(await runCli(line), { exit: 0, stdout: "0.0.0-test\n", stderr: "" });
+      assert.deepEqual(await runCli(line), { exit: 0, stdout: `${svcVersion}\n`, stderr: "" });
     });
   }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { svcVersion } from "../../src/base/version.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 describe("svc help", () => {
@@ -36,6 +37,6 @@ describe("svc help", () => {
   });
 
   it("prints the version with --version", async () => {
-    assert.deepEqual(await runCli("--version"), { exit: 0, stdout: "0.0.0-test\n", stderr: "" });
+    assert.deepEqual(await runCli("--version"), { exit: 0, stdout: `${svcVersion}\n`, stderr: "" });
   });
 });

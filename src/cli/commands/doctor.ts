@@ -4,6 +4,7 @@ import { listFaults } from "../../api/emulator/faults.ts";
 import { listControlWebhooks } from "../../api/emulator/webhooks.ts";
 import { redactText } from "../../api/secrets.ts";
 import { isUsedUp } from "../../api/webhook-health/causes.ts";
+import { svcVersion } from "../../base/version.ts";
 import { describeToken, getSignInCommand, hasExpired, readAccounts } from "../auth/accounts.ts";
 import { resolveServerAddress } from "../auth/oauth-call.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
@@ -41,7 +42,7 @@ const doctor = defineCommand({
   async run(_input, context) {
     const { output } = context;
     const findings = await withSpinner(context, "Running checks", async () => [
-      checkVersions(context),
+      checkVersions(),
       await checkFiles(context),
       await checkProfile(context),
       ...(await checkServices(context)),
@@ -63,11 +64,11 @@ const doctor = defineCommand({
 
 const minNodeVersion = [20, 19] as const;
 
-function checkVersions({ host }: Context): CheckResult {
+function checkVersions(): CheckResult {
   const { node } = process.versions;
   const [major = 0, minor = 0] = node.split(".").map(Number);
   const isOld = major < minNodeVersion[0] || (major === minNodeVersion[0] && minor < minNodeVersion[1]);
-  const detail = `svc ${host.version}, Node ${node}, ${process.platform} ${process.arch}`;
+  const detail = `svc ${svcVersion}, Node ${node}, ${process.platform} ${process.arch}`;
   return isOld
     ? createCheckWarning("versions", detail, `Node ${minNodeVersion.join(".")} or later is required.`)
     : createPassedCheck("versions", detail);

@@ -5,6 +5,7 @@ import { type CallToolRequest, ListToolsRequestSchema } from "@modelcontextproto
 import { z } from "zod";
 import { waitUntilAborted } from "../../base/concurrency.ts";
 import { waitForNextTurn } from "../../base/timing.ts";
+import { svcVersion } from "../../base/version.ts";
 import { createSwitch } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
@@ -43,7 +44,7 @@ async function serveTools(context: Context, { allowWrites }: { readonly allowWri
   const { host, output, signal } = context;
   const runner = createToolRunner(context);
   const tools = listTools(allowWrites);
-  const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
+  const server = new Server({ name: "svc", version: svcVersion }, { capabilities: { tools: {} } });
   const running = new Set<Promise<McpToolResult>>();
   let lastProblem = "";
   server.onerror = (error) => {

@@ -25,12 +25,12 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   const requestedWords = isHelpCommand ? words.slice(1) : words;
   if (isHelpCommand && argv.includes("--json")) {
     const { buildManifest } = await import("../parse/manifest.ts");
-    return `${JSON.stringify(buildManifest(await loadCommandTree(), host.version), null, 2)}\n`;
+    return `${JSON.stringify(buildManifest(await loadCommandTree()), null, 2)}\n`;
   }
   if (isHelpCommand && argv.includes("--man")) {
     const { formatManual } = await import("./manual.ts");
     if (requestedWords.length > 0) await requireKnownCommand(requestedWords);
-    return formatManual(await loadCommandTree(), host.version);
+    return formatManual(await loadCommandTree());
   }
   const { stdout } = host;
   const columns = readWindowWidth(stdout, host.env) ?? (stdout.isTTY ? 80 : 100);

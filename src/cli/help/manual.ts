@@ -1,3 +1,4 @@
+import { svcVersion } from "../../base/version.ts";
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
 import { globalFlags } from "../parse/globals.ts";
 import type { CommandTreeGroup } from "../parse/manifest.ts";
@@ -6,9 +7,9 @@ import { exitCodes } from "../process/exit.ts";
 import { formatExample } from "../process/shell-words.ts";
 
 /** Formats svc(1). Generators need a page in another language first (ARCHITECTURE.md, Written by hand). */
-export const formatManual = (tree: readonly CommandTreeGroup[], version: string): string =>
+export const formatManual = (tree: readonly CommandTreeGroup[]): string =>
   [
-    `.TH SVC 1 "" "svc ${escapeRoff(version)}" "User Commands"`,
+    `.TH SVC 1 "" "svc ${escapeRoff(svcVersion)}" "User Commands"`,
     formatSection("NAME", ["svc \\- command\\-line toolkit and local emulator for a contract platform"]),
     formatSection("SYNOPSIS", [".B svc", "\\fIgroup\\fR \\fIcommand\\fR [\\fIoptions\\fR]"]),
     formatSection("DESCRIPTION", [

@@ -1,3 +1,4 @@
+import { svcVersion } from "../../base/version.ts";
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
@@ -11,9 +12,9 @@ export interface CommandTreeGroup {
 }
 
 /** Formats the whole command line as data for programs: `svc help --json`. Later versions only add fields. */
-export const buildManifest = (tree: readonly CommandTreeGroup[], version: string) => ({
+export const buildManifest = (tree: readonly CommandTreeGroup[]) => ({
   name: "svc",
-  version,
+  version: svcVersion,
   global_flags: globalFlags.map(toFlagEntry),
   groups: tree.map(({ name, summary }) => ({ name, summary })),
   commands: tree.flatMap(({ commands }) => commands.map(toCommandEntry)),

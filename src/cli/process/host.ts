@@ -29,7 +29,6 @@ export interface Host {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly wall: WallClock;
-  readonly version: string;
   readonly pid: number;
   /** Command that starts this program again: an executable and its first arguments, before those of `svc`. */
   readonly program: readonly [string, ...string[]];

@@ -42,7 +42,7 @@ const findParentRun = (): ParentProcess | undefined =>
           }),
       };
 
-export const createProcessHost = (version: string): Host => ({
+export const createProcessHost = (): Host => ({
   env: process.env,
   get cwd() {
     return getWorkingFolder();
@@ -54,7 +54,6 @@ export const createProcessHost = (version: string): Host => ({
   stdout: process.stdout,
   stderr: process.stderr,
   wall: systemWallClock,
-  version,
   pid: process.pid,
   program: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
   starter: findParentRun(),

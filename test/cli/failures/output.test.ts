@@ -37,7 +37,6 @@ async function runWithBrokenOutput(
     stdout: broken === "stdout" ? bad : good,
     stderr: broken === "stderr" ? bad : good,
     wall: { now: () => Date.now(), monotonicNow: () => Date.now(), sleep: async () => {} },
-    version: "0",
     pid: 1,
     program: [process.execPath],
     inherits: false,

@@ -4,7 +4,7 @@ import { openSync, readdirSync } from "node:fs";
 import { createProcessHost, main } from "../../../src/cli/main.ts";
 
 const argv = process.argv.slice(2);
-const run = () => main(argv, createProcessHost("0.0.0-test"));
+const run = () => main(argv, createProcessHost());
 await run();
 const open = readdirSync("/proc/self/fd").map(Number);
 execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${Math.max(...open)}`]);

@@ -52,7 +52,6 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
     stdout: stdout.stream,
     stderr: stderr.stream,
     wall: options.wall ?? systemWallClock,
-    version: "0.0.0-test",
     pid: process.pid,
     program: built.program,
     inherits: false,
