@@ -26,8 +26,9 @@ export function describeDiff(
   describeJob: JobDescriber,
 ) {
   const rows = changes.rows.filter(isDifference);
+  const names = { nameContract: (id: number) => getContractName(id, changes.rows), describeJob };
   const items = [
-    ...rows.map((change) => describeRowDiff(change, changes.rows, describeJob)),
+    ...rows.map((change) => describeRowDiff(change, names)),
     ...changes.mappings.map(describeMappingDiff),
     ...describeFaultDiff(before, after),
   ].sort((a, b) => getCollectionRank(a) - getCollectionRank(b));
@@ -44,13 +45,9 @@ function isDifference({ collection, before, after }: RowDifference): boolean {
   return before?.mode !== "real" || after?.mode !== "real" || before.speed !== after.speed;
 }
 
-function describeRowDiff(
-  change: RowDifference,
-  rowDifferences: readonly RowDifference[],
-  describeJob: JobDescriber,
-): DiffItem {
+function describeRowDiff(change: RowDifference, names: NameContext): DiffItem {
   const { collection, key } = change;
-  const what = describeRow(change, { nameContract: (id) => getContractName(id, rowDifferences), describeJob });
+  const what = describeRow(change, names);
   const fields = listFieldChanges(change);
   const isSecret = fields.some(({ from, to }) => (from ?? to) === "[redacted]") && what.includes("[redacted]");
   return { what, collection: collection.name, key: isSecret ? null : key, change: getChangeKind(change), fields };
