@@ -1,20 +1,14 @@
 import { redactText } from "../../src/api/secrets.ts";
-import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
-import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
+import { clockState } from "../clock/virtual-clock.ts";
 import { readCompositeId } from "../cluster/contracts/rows.ts";
 import { redactTarget } from "../http/request-log/redact.ts";
-import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+import type { LoggedRequest } from "../http/request-log/request-log.ts";
 import type { EmulatorEvent } from "../published.d.ts";
-import type { Store, View } from "../store/port.ts";
-import type { DeliveryNotifier, DeliveryUpdate } from "../webhooks/record.ts";
-
-interface ActivitySources {
-  readonly store: Store;
-  readonly requestLog: RequestLog;
-  readonly deliveries: DeliveryNotifier;
-  readonly clock: VirtualClock;
-  readonly wall: WallClock;
-}
+import type { View } from "../store/port.ts";
+import type { DeliveryUpdate } from "../webhooks/record.ts";
+import type { LeaderSession } from "./leader-session.ts";
+import type { ProcessContext } from "./process-context.ts";
 
 interface PendingUpdate {
   /** A clock advance. Later advances extend it. */
@@ -31,7 +25,8 @@ const maxEntries = 250;
  * to a bounded list; the events are created later. Returns a function that stops it after the last batch.
  */
 export function watchActivity(
-  { store, requestLog, deliveries, clock, wall }: ActivitySources,
+  { requestLog, deliveries, wall }: ProcessContext,
+  { store, clock }: LeaderSession,
   listener: (events: readonly EmulatorEvent[]) => Promise<void> | void,
 ): () => Promise<void> {
   let pending: PendingUpdate[] = [];

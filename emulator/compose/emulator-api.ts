@@ -89,18 +89,14 @@ export function createEmulatorApi({
 }
 
 /** Publishes events while this process leads. */
-function watchTerms(
-  terms: LeadershipLifecycle,
-  { requestLog, deliveries, wall }: ProcessContext,
-  listener: Parameters<Emulator["watch"]>[0],
-) {
+function watchTerms(terms: LeadershipLifecycle, context: ProcessContext, listener: Parameters<Emulator["watch"]>[0]) {
   let previousEnds: Promise<void> = Promise.resolve();
   let end: () => Promise<void> = async () => {};
   const unwatch = terms.watch((term) => {
     const endPrevious = end;
     previousEnds = previousEnds.then(endPrevious);
     end = async () => {};
-    if (term) end = watchActivity({ store: term.store, clock: term.clock, requestLog, deliveries, wall }, listener);
+    if (term) end = watchActivity(context, term, listener);
   });
   return async () => {
     unwatch();
