@@ -9,7 +9,9 @@ import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "
 export interface OptionDeclaration {
   /** Default of an option that is a setting (emulator/domain/settings.ts). */
   readonly default?: unknown;
-  readonly flags?: readonly FlagSpec[];
+  readonly flag?: FlagSpec;
+  /** Flags of its other parts. */
+  readonly moreFlags?: readonly FlagSpec[];
   /** Environment variable, for options that are rarely used. */
   readonly variable?: string;
   /**
@@ -36,32 +38,30 @@ const optionalSchemes = listOptionalSchemes();
 export const emulatorOptions = {
   file: {
     text: "path",
-    flags: [textFlag("State", "file", "FILE", "Store the state in this file (default: .svc/emulator.json)")],
+    flag: textFlag("State", "file", "FILE", "Store the state in this file (default: .svc/emulator.json)"),
   },
-  ephemeral: { flags: [createSwitch("ephemeral", "Store the state in memory", { section: "State" })] },
+  ephemeral: { flag: createSwitch("ephemeral", "Store the state in memory", { section: "State" }) },
   seed: {
-    flags: [textFlag("State", "seed", "NAME|FILE", "Seed of a new state: demo, empty, or a file", { default: "demo" })],
+    flag: textFlag("State", "seed", "NAME|FILE", "Seed of a new state: demo, empty, or a file", { default: "demo" }),
   },
   from: {
-    flags: [
-      textFlag(
-        "State",
-        "from",
-        "NAME|FILE",
-        "Start with a copy of this snapshot or state, on free ports and in memory by default",
-      ),
-    ],
+    flag: textFlag(
+      "State",
+      "from",
+      "NAME|FILE",
+      "Start with a copy of this snapshot or state, on free ports and in memory by default",
+    ),
   },
   historyBytes: { variable: "SVC_HISTORY", text: "size" },
   clock: {
-    flags: [
-      textFlag(
-        "Clock",
-        "clock",
-        "MODE",
-        "How virtual time passes: by itself, by commands, or by jumps to the next due entry (default: the saved mode, or real)",
-        { choices: clockModes },
-      ),
+    flag: textFlag(
+      "Clock",
+      "clock",
+      "MODE",
+      "How virtual time passes: by itself, by commands, or by jumps to the next due entry (default: the saved mode, or real)",
+      { choices: clockModes },
+    ),
+    moreFlags: [
       {
         flag: "clock-speed",
         section: "Clock",
@@ -73,119 +73,106 @@ export const emulatorOptions = {
   },
   autoSignMs: {
     text: "duration",
-    flags: [
-      textFlag("Clock", "auto-sign", "DURATION", "Let each signatory sign automatically after this much virtual time"),
-    ],
+    flag: textFlag(
+      "Clock",
+      "auto-sign",
+      "DURATION",
+      "Let each signatory sign automatically after this much virtual time",
+    ),
   },
   port: {
-    flags: [
-      createIntegerFlag("port", "Port of the router; clusters use the next ones; 0 uses free ports", {
-        section: "Network",
-        min: 0,
-        max: 65_535,
-      }),
-    ],
+    flag: createIntegerFlag("port", "Port of the router; clusters use the next ones; 0 uses free ports", {
+      section: "Network",
+      min: 0,
+      max: 65_535,
+    }),
   },
   host: {
-    flags: [
-      textFlag(
-        "Network",
-        "host",
-        "ADDRESS",
-        "Address to listen on; other machines can reach any address but loopback",
-        { default: "127.0.0.1" },
-      ),
-    ],
+    flag: textFlag(
+      "Network",
+      "host",
+      "ADDRESS",
+      "Address to listen on; other machines can reach any address but loopback",
+      { default: "127.0.0.1" },
+    ),
   },
   allowedHosts: {
-    flags: [textFlag("Network", "allowed-host", "NAME", "Accept this name in the Host header", { repeatable: true })],
+    flag: textFlag("Network", "allowed-host", "NAME", "Accept this name in the Host header", { repeatable: true }),
   },
   trustedProxies: { variable: "SVC_TRUSTED_PROXIES", text: "list" },
   publicUrl: {
     default: "http://127.0.0.1:4010",
-    flags: [
-      textFlag(
-        "Network",
-        "public-url",
-        "URL|CLUSTER=URL",
-        "Address of the router, or of a cluster, for clients (default: where it listens)",
-        { repeatable: true },
-      ),
-    ],
+    flag: textFlag(
+      "Network",
+      "public-url",
+      "URL|CLUSTER=URL",
+      "Address of the router, or of a cluster, for clients (default: where it listens)",
+      { repeatable: true },
+    ),
   },
   webhookAllow: {
     default: [],
-    flags: [
-      textFlag("Webhooks", "webhook-allow", "HOST", "Also send webhooks to this host: host, host:port or *.domain", {
-        repeatable: true,
-      }),
-    ],
+    flag: textFlag(
+      "Webhooks",
+      "webhook-allow",
+      "HOST",
+      "Also send webhooks to this host: host, host:port or *.domain",
+      { repeatable: true },
+    ),
   },
   webhookSchemes: {
     default: [],
-    flags: [
-      textFlag(
-        "Webhooks",
-        "webhook-headers",
-        "LIST",
-        `Add headers to webhooks: those of ${optionalSchemes.map(({ title }) => title).join(" or ")}, or traceparent`,
-        { repeatable: true, choices: [...optionalSchemes.map(({ name }) => name), "trace"] },
-      ),
-    ],
+    flag: textFlag(
+      "Webhooks",
+      "webhook-headers",
+      "LIST",
+      `Add headers to webhooks: those of ${optionalSchemes.map(({ title }) => title).join(" or ")}, or traceparent`,
+      { repeatable: true, choices: [...optionalSchemes.map(({ name }) => name), "trace"] },
+    ),
   },
   traceWebhooks: { default: false },
   webhookJson: {
     default: "compact",
-    flags: [
-      textFlag("Webhooks", "webhook-json", "FORM", "JSON format of webhooks; mixed varies from event to event", {
-        choices: webhookJsonForms,
-        default: "compact",
-      }),
-    ],
+    flag: textFlag("Webhooks", "webhook-json", "FORM", "JSON format of webhooks; mixed varies from event to event", {
+      choices: webhookJsonForms,
+      default: "compact",
+    }),
   },
   retrySchedule: {
     default: specifiedRetrySchedule,
     text: "list",
-    flags: [
-      textFlag("Webhooks", "retry-schedule", "DURATION,…", "Delays before the retries of a webhook", {
-        default: specifiedRetrySchedule.join(","),
-      }),
-    ],
+    flag: textFlag("Webhooks", "retry-schedule", "DURATION,…", "Delays before the retries of a webhook", {
+      default: specifiedRetrySchedule.join(","),
+    }),
   },
   webhookConnectTimeoutMs: { default: 5_000 },
   webhookResponseTimeoutMs: { default: 60_000, variable: "SVC_WEBHOOK_TIMEOUT", text: "duration" },
   workerTick: { default: false },
   strict: {
-    flags: [
-      textFlag(
-        "Strictness",
-        "strict",
-        "LIST",
-        `Reject what the emulator tolerates: ${strictChecks.join(", ")} (all without LIST)`,
-        { optionalValue: true },
-      ),
-    ],
+    flag: textFlag(
+      "Strictness",
+      "strict",
+      "LIST",
+      `Reject what the emulator tolerates: ${strictChecks.join(", ")} (all without LIST)`,
+      { optionalValue: true },
+    ),
   },
   observed: {
     text: "path",
-    flags: [
-      textFlag(
-        "Strictness",
-        "observed",
-        "FOLDER",
-        "Respond as a recorded service did, where the emulator only assumes",
-      ),
-    ],
+    flag: textFlag(
+      "Strictness",
+      "observed",
+      "FOLDER",
+      "Respond as a recorded service did, where the emulator only assumes",
+    ),
   },
   deterministic: {
     default: false,
-    flags: [
-      createSwitch(
-        "deterministic",
-        "Return the same bytes for the same seed, requests and --port, except measured times",
-        { section: "Strictness" },
-      ),
-    ],
+    flag: createSwitch(
+      "deterministic",
+      "Return the same bytes for the same seed, requests and --port, except measured times",
+      { section: "Strictness" },
+    ),
   },
   rateLimit: { default: 0, variable: "SVC_RATE_LIMIT", text: "number" },
   lenientSlashes: { default: false },
@@ -203,12 +190,14 @@ export type SettingName = {
   [Name in OptionName]: DeclaredOptions[Name] extends { readonly default: unknown } ? Name : never;
 }[OptionName];
 
-type EmulatorFlag = Extract<DeclaredOptions[OptionName], { readonly flags: unknown }>["flags"][number];
+type EmulatorFlag =
+  | Extract<DeclaredOptions[OptionName], { readonly flag: unknown }>["flag"]
+  | DeclaredOptions["clock"]["moreFlags"][number];
 
 /** Creates the flags that `start` and `exec` share. With `defaultPort` 0, the state is in memory by default. */
 export const createEmulatorFlags = (defaultPort: number): readonly EmulatorFlag[] =>
-  Object.values<OptionDeclaration>(emulatorOptions).flatMap(({ flags = [] }) =>
-    flags.map((spec) => {
+  Object.values<OptionDeclaration>(emulatorOptions).flatMap(({ flag, moreFlags = [] }) =>
+    [...(flag ? [flag] : []), ...moreFlags].map((spec) => {
       if (spec.flag === "port") return { ...spec, default: defaultPort };
       if (spec.flag !== "file" || defaultPort !== 0) return spec;
       return { ...spec, description: spec.description.replace(".svc/emulator.json", "in memory") };

@@ -38,15 +38,15 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
   return omitUndefined(values) as EmulatorOptions;
 }
 
-/** Converts options with one flag or a variable. `readEmulatorOptions` replaces those with other rules. */
+/** Converts options with a flag or a variable. `readEmulatorOptions` replaces those with other rules. */
 const readPlainOptions = (flags: EmulatorInput["flags"], host: Host): Values =>
   Object.fromEntries(
-    Object.entries<OptionDeclaration>(emulatorOptions).flatMap(([name, option]) => {
-      const [flag, ...aliases] = option.flags ?? [];
-      const variable = option.variable === undefined ? undefined : host.env[option.variable] || undefined;
-      const value = flag && aliases.length === 0 ? flags[flag.flag as keyof EmulatorInput["flags"]] : variable;
-      const origin = flag ? `--${flag.flag}` : option.variable!;
-      return [[name, typeof value === "string" ? convertText(option.text, value, origin, host) : value]];
+    Object.entries<OptionDeclaration>(emulatorOptions).map(([name, { flag, variable, text }]) => {
+      const value = flag
+        ? flags[flag.flag as keyof EmulatorInput["flags"]]
+        : variable && (host.env[variable] || undefined);
+      const origin = flag ? `--${flag.flag}` : variable!;
+      return [name, typeof value === "string" ? convertText(text, value, origin, host) : value];
     }),
   );
 

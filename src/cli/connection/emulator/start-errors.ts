@@ -37,9 +37,8 @@ const declarations = lookupTable<OptionDeclaration>({ ...emulatorOptions, cluste
 
 /** Positions in a list are omitted, because messages quote the item. */
 function formatOptionName([name, part]: readonly PropertyKey[]): string {
-  const { flags, variable } = declarations[String(name)] ?? {};
-  const flag = flags && `--${flags[0]!.flag}`;
-  return [flag ?? variable ?? String(name), ...(typeof part === "string" ? [part] : [])].join(" ");
+  const { flag, variable } = declarations[String(name)] ?? {};
+  return [flag ? `--${flag.flag}` : (variable ?? String(name)), ...(typeof part === "string" ? [part] : [])].join(" ");
 }
 
 /** Explains an error of an emulator about its state in command line terms. Returns other errors unchanged. */
