@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { type Bytes, computeHmac, computeStreamHmac, decodeBase64, isEqualInConstantTime } from "../base/hmac.ts";
-import type { HeadersInput, StandardWebhookHeaders } from "./published.d.ts";
+import type * as published from "./published.d.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
 /** Header with the signature of a webhook (DECISIONS.md, P19). */
@@ -11,13 +11,11 @@ export const contentHashHeader = "X-SVC-WEBHOOK-CONTENT-HASH";
  * base64 string from the service, decoded before use. Throws a TypeError if the key is missing or not padded standard
  * base64.
  */
-export const contentHash = (hmacKeyBase64: string, body: Bytes): string =>
+export const contentHash: typeof published.contentHash = (hmacKeyBase64, body) =>
   computeHmac("sha512", decodeHmacKey(hmacKeyBase64), body).toString("hex");
 
-export const contentHashOfStream = async (
-  hmacKeyBase64: string,
-  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-): Promise<string> => (await computeStreamHmac("sha512", decodeHmacKey(hmacKeyBase64), body)).toString("hex");
+export const contentHashOfStream: typeof published.contentHashOfStream = async (hmacKeyBase64, body) =>
+  (await computeStreamHmac("sha512", decodeHmacKey(hmacKeyBase64), body)).toString("hex");
 
 /**
  * Compares a header value with the hash of the received bytes. `malformed` means that it is not 128 lower-case hex
@@ -29,11 +27,8 @@ export function compareContentHash(given: string | undefined, expected: string):
 }
 
 /** Verifies a delivery by its received raw bytes. `compareContentHash` describes the verdict. */
-export const verifyContentHash = (
-  hmacKeyBase64: string,
-  body: Bytes,
-  given: string | undefined,
-): Verdict<"malformed" | "mismatch"> => compareContentHash(given, contentHash(hmacKeyBase64, body));
+export const verifyContentHash: typeof published.verifyContentHash = (hmacKeyBase64, body, given) =>
+  compareContentHash(given, contentHash(hmacKeyBase64, body));
 
 const decodeHmacKey = (hmacKeyBase64: string): Buffer => decodeKey(hmacKeyBase64, "The HMAC key");
 /**
@@ -54,12 +49,7 @@ export function decodeKey(text: string | undefined, what: string): Buffer {
  * Verifies a received delivery by its raw bytes and headers. Throws a TypeError if an argument is missing, if the key
  * is not padded standard base64, or if the body was already parsed. Only raw bytes can be verified.
  */
-export function verifyDelivery(delivery: {
-  readonly body: string | ArrayBufferView | ArrayBufferLike;
-  readonly headers: HeadersInput;
-  readonly hmacKey: string;
-}): Verdict<"missing" | "malformed" | "mismatch"> {
-  const { body, headers, hmacKey } = delivery;
+export const verifyDelivery: typeof published.verifyDelivery = ({ body, headers, hmacKey }) => {
   decodeKey(hmacKey, "verifyDelivery: hmacKey");
   if (typeof headers !== "object" || headers === null) throw new TypeError("verifyDelivery: headers are required");
   if (Array.isArray(headers) || types.isMap(headers))
@@ -69,7 +59,7 @@ export function verifyDelivery(delivery: {
   if (bytes === undefined) throw new TypeError("The body must be the raw bytes, not a parsed value");
   const given = getHeader(headers, contentHashHeader);
   return given === undefined ? createInvalidVerdict("missing") : verifyContentHash(hmacKey, bytes, given);
-}
+};
 
 /**
  * Converts a body to bytes. Returns undefined if the body is not bytes. Test environments have their own byte classes,
@@ -81,7 +71,7 @@ function toBytes(body: string | ArrayBufferView | ArrayBufferLike): Bytes | unde
   return types.isAnyArrayBuffer(body) ? Buffer.from(body) : undefined;
 }
 
-function getHeader(headers: HeadersInput, name: string): string | undefined {
+function getHeader(headers: published.HeadersInput, name: string): string | undefined {
   if ("get" in headers && typeof headers.get === "function") return headers.get(name) ?? undefined;
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
   return typeof found === "string" ? found : found?.[0];
@@ -90,17 +80,8 @@ function getHeader(headers: HeadersInput, name: string): string | undefined {
 /** Maximum difference of a timestamp from the current time, in either direction (DECISIONS.md, P20). */
 export const standardWebhookToleranceSeconds = 300;
 
-interface StandardWebhook {
-  /** Key in base64, with or without the prefix `whsec_`. */
-  readonly secret: string;
-  readonly id: string;
-  /** Time of the attempt in seconds since the epoch. */
-  readonly timestamp: string;
-  readonly body: Bytes;
-}
-
 /** Returns the three headers of Standard Webhooks. Throws a TypeError if the secret is not padded standard base64. */
-export const standardWebhookHeaders = (message: StandardWebhook): StandardWebhookHeaders => ({
+export const standardWebhookHeaders: typeof published.standardWebhookHeaders = (message) => ({
   "webhook-id": message.id,
   "webhook-timestamp": message.timestamp,
   "webhook-signature": signStandardWebhook(message),
@@ -110,9 +91,7 @@ export const standardWebhookHeaders = (message: StandardWebhook): StandardWebhoo
  * Verifies the three headers. One `v1` signature of the list must match. Other versions (`v1a`) are skipped. Throws a
  * TypeError without `nowMs`.
  */
-export function verifyStandardWebhook(
-  received: Partial<StandardWebhookHeaders> & Pick<StandardWebhook, "secret" | "body"> & { readonly nowMs: number },
-): Verdict<"missing" | "stale" | "mismatch"> {
+export const verifyStandardWebhook: typeof published.verifyStandardWebhook = (received) => {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = received;
   if (Number.isNaN(Number(received.nowMs)))
     throw new TypeError("verifyStandardWebhook: nowMs must be the current time in milliseconds");
@@ -124,8 +103,11 @@ export function verifyStandardWebhook(
   return signatures.split(" ").some((given) => isEqualInConstantTime(given, expected))
     ? validVerdict
     : createInvalidVerdict("mismatch");
-}
+};
 
+type StandardWebhook = Parameters<typeof standardWebhookHeaders>[0];
+
+/** The secret can have the prefix `whsec_`. */
 function signStandardWebhook({ secret, id, timestamp, body }: StandardWebhook): string {
   const key = decodeKey(secret?.replace(/^whsec_/, ""), "The webhook secret");
   return `v1,${computeHmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
