@@ -63,8 +63,10 @@ export class OperationTable {
     if (this.#isControl && method === "HEAD") return this.#matchHead(path);
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
     const match = this.#find(method, path);
-    if (match && !(endsWithSlash && match.bound.operation.lastTakesSlashes))
-      return (headers.accept?.includes("text/event-stream") && this.#findStream(path)) || match;
+    if (match && !(endsWithSlash && match.bound.operation.lastTakesSlashes)) {
+      const acceptsEvents = method === "GET" && headers.accept?.includes("text/event-stream");
+      return (acceptsEvents && this.#findStream(path)) || match;
+    }
     if (isPath && this.catchAll && this.methods.includes(method)) {
       return { bound: this.catchAll, params: { full_path: path.slice(1) } };
     }
@@ -105,7 +107,7 @@ export class OperationTable {
     return undefined;
   }
 
-  /** A GET with this media type gets the events of its path, if there are any. */
+  /** Returns the operation that streams the events of a path, if there is one. */
   #findStream(path: string): OperationMatch | undefined {
     const match = this.#find("GET", `${path}/events`);
     return match && isStream(match.bound) ? match : undefined;

@@ -284,7 +284,7 @@ describe("GET /_emulator/requests", () => {
     assert.equal(events.includes(secret), false, events);
   });
 
-  it("streams events on request", async (t) => {
+  it("streams events on request, to a GET only", async (t) => {
     const emulator = await startTestEmulator(t);
     const headers = { accept: "text/event-stream", authorization: `Bearer ${emulator.token}` };
     const streams = await Promise.all([
@@ -303,6 +303,7 @@ describe("GET /_emulator/requests", () => {
       assert.deepEqual([event.operation, event.status], ["health.show", 200]);
       await reader.cancel();
     }
+    assert.equal((await fetch(`${emulator.controlUrl}/requests`, { method: "DELETE", headers })).status, 204);
   });
 
   it("returns short JSON bodies that it can read on request, without secrets", async (t) => {
