@@ -37,9 +37,10 @@ export async function fingerprintMachine(): Promise<string> {
 
 export function isOnThisMachine(url: string): boolean {
   if (!URL.canParse(url)) return false;
-  const name = new URL(url).hostname.replace(/^\[|\]$/g, "");
-  if (/(^|\.)localhost$/.test(name) || /^127(\.\d+){3}$/.test(name) || ["::1", "0.0.0.0", "::"].includes(name))
-    return true;
+  const name = new URL(url).hostname.replace(/^\[|\]$|\.$/g, "");
+  // The last form is an IPv4 address in an IPv6 address.
+  if (/(^|\.)localhost$|^127(\.\d+){3}$|^::ffff:7f[\da-f]{2}:[\da-f]+$/.test(name)) return true;
+  if (["::1", "0.0.0.0", "::"].includes(name)) return true;
   if (name === hostname().toLowerCase()) return true;
   return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
 }

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { lookupTable } from "../../base/object.ts";
 import type { ForwardProxy } from "../../client/network-failure.ts";
+import { isOnThisMachine } from "../../files/machine.ts";
 import { UsageError } from "../process/failure.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -26,7 +27,7 @@ export function readProxies(env: Env): (url: URL) => NamedProxy | undefined {
   const isExempt = parseExemptions(env.no_proxy || env.NO_PROXY || "");
   return (url) => {
     const variable = proxyVariables[url.protocol]?.find((name) => Boolean(env[name]));
-    if (variable === undefined || isThisMachine(url.hostname) || isExempt(url)) return undefined;
+    if (variable === undefined || isOnThisMachine(url.href) || isExempt(url)) return undefined;
     const proxy = parseProxy(env[variable]!);
     if (proxy) return { ...proxy, variable };
     // The value can contain a password.
@@ -50,17 +51,6 @@ export function parseProxy(value: string): ForwardProxy | undefined {
     // The value has a percent sign that is not an escape.
     return undefined;
   }
-}
-
-const thisMachine = new BlockList();
-thisMachine.addSubnet("127.0.0.0", 8, "ipv4");
-thisMachine.addAddress("0.0.0.0", "ipv4");
-thisMachine.addAddress("::1", "ipv6");
-thisMachine.addAddress("::", "ipv6");
-
-function isThisMachine(hostname: string): boolean {
-  const host = stripHost(hostname);
-  return host === "localhost" || host.endsWith(".localhost") || isHostInList(thisMachine, host);
 }
 
 const stripHost = (hostname: string): string => {
