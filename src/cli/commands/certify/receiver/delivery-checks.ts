@@ -6,10 +6,10 @@ import {
   assessResponse,
   assumed,
   type CheckContext,
+  type CheckReason,
   describeResponse,
   isPublic,
   type ReceiverCheck,
-  type RunCheck,
   specified,
 } from "./check.ts";
 import {
@@ -32,13 +32,18 @@ interface DeliveryVariant extends EventOptions {
   readonly vary?: (delivery: RawDelivery) => RawDelivery;
 }
 
-const sendOne =
-  ({ form = "compact", rewrite, vary, ...changes }: DeliveryVariant = {}): RunCheck =>
-  async ({ deliveries, createEvent, send }) => {
+/** Creates a check of one delivery that differs from the default one, and that the receiver must accept. */
+const acceptsVariant = (
+  id: string,
+  summary: string,
+  reason: CheckReason,
+  { form = "compact", rewrite, vary, ...changes }: DeliveryVariant = {},
+): ReceiverCheck =>
+  accepts(id, summary, reason, async ({ deliveries, createEvent, send }) => {
     const json = writeJson(createEvent(changes), form);
     const delivery = deliveries.sign(rewrite?.(json) ?? json);
     return assessResponse(await send(vary?.(delivery) ?? delivery));
-  };
+  });
 
 const changeHeaders =
   (change: (name: string, value: string) => readonly [string, string]) =>
@@ -63,98 +68,70 @@ const title = "Düsseldorf, 東京 and 🖋";
 export const sortJsonKeys = (json: string): string => JSON.stringify(sortKeys(JSON.parse(json)));
 
 /** The check that all others depend on. */
-export const genuineCheck = accepts(
+export const genuineCheck = acceptsVariant(
   "genuine",
   "Accepts a signed event",
   specified("2xx is success, and everything else is retried", "unexplained"),
-  sendOne(),
 );
 
 /** Checks of one delivery, which differs from the default one. */
 export const variantChecks: readonly ReceiverCheck[] = [
-  accepts(
-    "raw-body.spaced",
-    "Accepts JSON with blanks after commas and colons",
-    rewrittenJson,
-    sendOne({ form: "spaced" }),
-  ),
-  accepts(
-    "raw-body.escaped",
-    "Accepts JSON with escaped characters",
-    rewrittenJson,
-    sendOne({ title, form: "escaped" }),
-  ),
-  accepts(
-    "raw-body.key-order",
-    "Accepts JSON with keys in another order",
-    rewrittenJson,
-    sendOne({ rewrite: sortJsonKeys }),
-  ),
-  accepts(
-    "raw-body.numbers",
-    "Accepts numbers such as 100.50 and 1e3",
-    rewrittenJson,
-    sendOne({
-      extraFields: { external_metadata: { amounts: "NUMBERS" } },
-      rewrite: (json) => json.replace('"NUMBERS"', "[100.50,1.0,1e3]"),
-    }),
-  ),
-  accepts("raw-body.non-ascii", "Accepts characters outside ASCII", decodedText, sendOne({ title })),
-  accepts(
+  acceptsVariant("raw-body.spaced", "Accepts JSON with blanks after commas and colons", rewrittenJson, {
+    form: "spaced",
+  }),
+  acceptsVariant("raw-body.escaped", "Accepts JSON with escaped characters", rewrittenJson, { title, form: "escaped" }),
+  acceptsVariant("raw-body.key-order", "Accepts JSON with keys in another order", rewrittenJson, {
+    rewrite: sortJsonKeys,
+  }),
+  acceptsVariant("raw-body.numbers", "Accepts numbers such as 100.50 and 1e3", rewrittenJson, {
+    extraFields: { external_metadata: { amounts: "NUMBERS" } },
+    rewrite: (json) => json.replace('"NUMBERS"', "[100.50,1.0,1e3]"),
+  }),
+  acceptsVariant("raw-body.non-ascii", "Accepts characters outside ASCII", decodedText, { title }),
+  acceptsVariant(
     "raw-body.split-character",
     "Accepts a body that is split within a character",
     isPublic("TCP divides a body anywhere", "decoded-text"),
-    sendOne({ title, vary: (delivery) => ({ ...delivery, pauseAt: delivery.body.indexOf("東") + 1 }) }),
+    { title, vary: (delivery) => ({ ...delivery, pauseAt: delivery.body.indexOf("東") + 1 }) },
   ),
-  accepts(
-    "raw-body.indented",
-    "Accepts JSON on several lines",
-    decodedText,
-    sendOne({ rewrite: (json) => `${JSON.stringify(JSON.parse(json), null, 2)}\n` }),
-  ),
-  accepts(
+  acceptsVariant("raw-body.indented", "Accepts JSON on several lines", decodedText, {
+    rewrite: (json) => `${JSON.stringify(JSON.parse(json), null, 2)}\n`,
+  }),
+  acceptsVariant(
     "raw-body.long",
     `Accepts a body of ${minLongTextLength / 1_000} kB`,
     assumed("An event contains all counterparties and the external metadata of a contract", "body-limit"),
-    sendOne({ extraFields: { external_metadata: { note: "x".repeat(minLongTextLength) } } }),
+    { extraFields: { external_metadata: { note: "x".repeat(minLongTextLength) } } },
   ),
-  accepts(
+  acceptsVariant(
     "transfer.chunked",
     "Accepts a body in chunks, without Content-Length",
     isPublic("HTTP allows it, and a proxy in between may do it", "content-length"),
-    sendOne({ vary: (delivery) => ({ ...delivery, isChunked: true }) }),
+    { vary: (delivery) => ({ ...delivery, isChunked: true }) },
   ),
-  accepts(
-    "header.lower-case",
-    "Accepts header names in lower case",
-    headerNames,
-    sendOne({ vary: changeHeaders((name, value) => [name.toLowerCase(), value]) }),
-  ),
-  accepts(
-    "header.title-case",
-    "Accepts header names in title case",
-    headerNames,
-    sendOne({ vary: changeHeaders((name, value) => [toTitleCase(name), value]) }),
-  ),
-  accepts(
+  acceptsVariant("header.lower-case", "Accepts header names in lower case", headerNames, {
+    vary: changeHeaders((name, value) => [name.toLowerCase(), value]),
+  }),
+  acceptsVariant("header.title-case", "Accepts header names in title case", headerNames, {
+    vary: changeHeaders((name, value) => [toTitleCase(name), value]),
+  }),
+  acceptsVariant(
     "header.charset",
     "Accepts a charset in Content-Type",
     assumed("HTTP allows it, and many senders add it", "content-type"),
-    sendOne({
-      vary: changeHeaders((name, value) => [name, name === jsonContentType[0] ? `${value}; charset=utf-8` : value]),
-    }),
+    { vary: changeHeaders((name, value) => [name, name === jsonContentType[0] ? `${value}; charset=utf-8` : value]) },
   ),
-  accepts(
+  acceptsVariant(
     "event.unknown-fields",
     "Accepts unknown fields",
     assumed("The service may add fields to its events", "unknown-fields"),
-    sendOne({ extraFields: { added_later: true, added_data: { version: 2 } } }),
+    { extraFields: { added_later: true, added_data: { version: 2 } } },
   ),
-  accepts(
+  acceptsVariant(
     "event.unknown-activity",
     "Accepts an unknown activity",
     assumed("The service may add activities, and a failure disables the webhook for all of them", "unknown-activity"),
-    sendOne({ activity: "CONTRACT_ADDED_LATER" }),
+    { activity: "CONTRACT_ADDED_LATER" },
   ),
 ];
 

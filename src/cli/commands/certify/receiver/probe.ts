@@ -3,7 +3,14 @@ import { CommandFailedError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
 import { type CheckFinding, failed, notChecked, passed } from "../check.ts";
 import { killProcessGroup, startProcessGroup } from "../process-group.ts";
-import { type CheckContext, describeResponse, type ReceiverCheck, type ReceiverProbe } from "./check.ts";
+import {
+  type CheckContext,
+  type CheckReason,
+  describeResponse,
+  type ReceiverCheck,
+  type ReceiverProbe,
+  specified,
+} from "./check.ts";
 import { isAccepted, type ReceiverResponse } from "./delivery.ts";
 import { tamperDelivery } from "./delivery-checks.ts";
 
@@ -118,12 +125,14 @@ const repeatedEventOffset = 50;
 
 export type RunProbeCheck = (probe: ReceiverProbe, context: CheckContext) => Promise<CheckFinding>;
 
+/** Creates a check that compares the output of --probe before and after deliveries. */
 export const createProbeCheck = (
-  declaration: Pick<ReceiverCheck, "id" | "summary" | "reason" | "mistake">,
+  id: string,
+  summary: string,
+  reason: CheckReason,
   check: RunProbeCheck,
 ): ReceiverCheck => ({
-  ...declaration,
-  ...{ expects: "other", basis: "specified", requires: "probe" },
+  ...{ id, summary, ...reason, expects: "other", requires: "probe" },
   run: (context) => check(context.probe!, context),
 });
 
@@ -143,12 +152,9 @@ export const confirmFailure =
 
 /** Check that the output changes only after an event. The other checks with a probe depend on it. */
 export const probeCheck = createProbeCheck(
-  {
-    id: "probe",
-    summary: "The output of --probe shows an event, and only that",
-    reason: "Some results appear only in the data that the receiver has stored",
-    mistake: "probe",
-  },
+  "probe",
+  "The output of --probe shows an event, and only that",
+  specified("Some results appear only in the data that the receiver has stored", "probe"),
   async (probe, { createGenuine, send }) => {
     // The first change can be the effect of an earlier event, so the second one measures the delay.
     for (const further of [0, 1]) {
@@ -193,12 +199,9 @@ async function assessStored(probe: ReceiverProbe, send: () => Promise<ReceiverRe
 /** Checks of effects that HTTP responses cannot show. */
 export const probeChecks: readonly ReceiverCheck[] = [
   createProbeCheck(
-    {
-      id: "store.before-response",
-      summary: "Stores an event before it responds",
-      reason: "After a 2xx the service never sends the event again",
-      mistake: "answered-before-stored",
-    },
+    "store.before-response",
+    "Stores an event before it responds",
+    specified("After a 2xx the service never sends the event again", "answered-before-stored"),
     async (probe, { createGenuine, send }) => {
       for (let further = 0; further < storedEvents; further += 1) {
         const before = await probe.readSettled();
@@ -213,12 +216,9 @@ export const probeChecks: readonly ReceiverCheck[] = [
     },
   ),
   createProbeCheck(
-    {
-      id: "duplicate.processed-once",
-      summary: "Processes the same event once",
-      reason: "Retries can repeat an event after later ones, so a receiver keeps a dedupe key",
-      mistake: "no-dedupe",
-    },
+    "duplicate.processed-once",
+    "Processes the same event once",
+    specified("Retries can repeat an event after later ones, so a receiver keeps a dedupe key", "no-dedupe"),
     confirmFailure(async (probe, { createGenuine, send }) => {
       const delivery = createGenuine();
       const first = await sendNew(probe, () => send(delivery));
@@ -232,12 +232,9 @@ export const probeChecks: readonly ReceiverCheck[] = [
     }),
   ),
   createProbeCheck(
-    {
-      id: "duplicate.other-event",
-      summary: "Processes a second event of a contract",
-      reason: "A dedupe key that is the same for several events loses all but the first",
-      mistake: "dedupe-too-wide",
-    },
+    "duplicate.other-event",
+    "Processes a second event of a contract",
+    specified("A dedupe key that is the same for several events loses all but the first", "dedupe-too-wide"),
     async (probe, { createGenuine, send }) => {
       const first = await sendNew(probe, () => send(createGenuine()));
       if (!first.isStored) return notChecked(describeUnstored(first.response));
@@ -250,12 +247,9 @@ export const probeChecks: readonly ReceiverCheck[] = [
     },
   ),
   createProbeCheck(
-    {
-      id: "duplicate.hang-up-stored",
-      summary: "Stores an event whose sender disconnected",
-      reason: "The service retries an attempt that timed out, and a receiver can have seen it",
-      mistake: "lost-after-hang-up",
-    },
+    "duplicate.hang-up-stored",
+    "Stores an event whose sender disconnected",
+    specified("The service retries an attempt that timed out, and a receiver can have seen it", "lost-after-hang-up"),
     confirmFailure(async (probe, { createGenuine, send }) => {
       const delivery = createGenuine();
       return assessStored(probe, async () => {
@@ -265,12 +259,9 @@ export const probeChecks: readonly ReceiverCheck[] = [
     }),
   ),
   createProbeCheck(
-    {
-      id: "signature.forged-first",
-      summary: "Processes an event after a forged copy of it",
-      reason: "Unauthenticated senders could otherwise suppress events",
-      mistake: "deduped-unverified",
-    },
+    "signature.forged-first",
+    "Processes an event after a forged copy of it",
+    specified("Unauthenticated senders could otherwise suppress events", "deduped-unverified"),
     confirmFailure(async (probe, { createGenuine, deliveries, send }) => {
       const delivery = createGenuine();
       await send(
@@ -282,12 +273,9 @@ export const probeChecks: readonly ReceiverCheck[] = [
     }),
   ),
   createProbeCheck(
-    {
-      id: "signature.not-processed",
-      summary: "Does not process an event with a wrong signature",
-      reason: "Unauthenticated senders can send such an event",
-      mistake: "processed-unchecked",
-    },
+    "signature.not-processed",
+    "Does not process an event with a wrong signature",
+    specified("Unauthenticated senders can send such an event", "processed-unchecked"),
     confirmFailure(async (probe, context) => {
       const before = await probe.readSettled();
       await context.send(tamperDelivery(context));
@@ -297,12 +285,9 @@ export const probeChecks: readonly ReceiverCheck[] = [
     }),
   ),
   createProbeCheck(
-    {
-      id: "order.newest-wins",
-      summary: "Keeps the newer status when an older event arrives late",
-      reason: "An event that is retried arrives after later ones",
-      mistake: "stale-overwrite",
-    },
+    "order.newest-wins",
+    "Keeps the newer status when an older event arrives late",
+    specified("An event that is retried arrives after later ones", "stale-overwrite"),
     async (probe, { createGenuine, send }) => {
       const newest = "EXECUTED";
       const countNewest = (output: string) => output.split(newest).length - 1;

@@ -205,21 +205,15 @@ const sendBursts: RunProbeCheck = async (probe, context) => {
 /** Checks of events that arrive together. They need an output that counts events. */
 export const concurrencyChecks = [
   createProbeCheck(
-    {
-      id: "duplicate.at-once",
-      summary: "Processes an event once if two copies arrive together",
-      reason: "A retry can arrive while an attempt that timed out is still being processed",
-      mistake: "dedupe-race",
-    },
+    "duplicate.at-once",
+    "Processes an event once if two copies arrive together",
+    specified("A retry can arrive while an attempt that timed out is still being processed", "dedupe-race"),
     confirmFailure(sendCopies),
   ),
   createProbeCheck(
-    {
-      id: "parallel.stored",
-      summary: "Stores each of several events that arrive together",
-      reason: "After a 2xx the service never sends the event again",
-      mistake: "lost-update",
-    },
+    "parallel.stored",
+    "Stores each of several events that arrive together",
+    specified("After a 2xx the service never sends the event again", "lost-update"),
     confirmFailure(sendBursts),
   ),
 ];
