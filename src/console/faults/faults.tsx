@@ -68,26 +68,16 @@ function describeEffect({ direction, effect, delay, status, latency_ms, reset, t
   return `Requests: ${parts.filter((part) => part !== "").join(", ")}`;
 }
 
-const effects = new Set([
-  "id",
-  "matched",
-  "hit",
-  "direction",
-  "effect",
-  "delay",
-  "status",
-  "latency_ms",
-  "reset",
-  "truncated",
-  "response_body",
-  "response_headers",
-  "seed",
+/** Fields of a fault other than its conditions. */
+const otherFields = new Set([
+  ...["id", "matched", "hit", "seed", "direction", "effect", "delay"],
+  ...["status", "latency_ms", "reset", "truncated", "response_body", "response_headers"],
 ]);
 
 /** Describes the conditions of a fault, without defaults. */
 function describeMatch(fault: Fault): string {
   const matchers = Object.entries(fault).filter(
-    ([name, value]) => !effects.has(name) && !(name === "nth" && value === 1) && !(name === "chance" && value === 1),
+    ([name, value]) => !otherFields.has(name) && !(value === 1 && ["nth", "chance"].includes(name)),
   );
   return matchers.length === 0 ? "all" : matchers.map(([name, value]) => `${name} ${value}`).join(", ");
 }

@@ -92,19 +92,8 @@ export function RequestPage({ id }: { readonly id: string }) {
 
 /** Headers that clients add automatically, or that describe a browser's context. */
 const omittedHeaders = new Set([
-  "host",
-  "connection",
-  "content-length",
-  "accept-encoding",
-  "transfer-encoding",
-  "user-agent",
-  "origin",
-  "referer",
-  "dnt",
-  "priority",
-  "pragma",
-  "cache-control",
-  "accept-language",
+  ...["host", "connection", "content-length", "accept-encoding", "transfer-encoding", "user-agent"],
+  ...["origin", "referer", "dnt", "priority", "pragma", "cache-control", "accept-language"],
   "upgrade-insecure-requests",
 ]);
 const isOwn = (name: string): boolean => omittedHeaders.has(name) || /^(?:sec|proxy)-/.test(name);
