@@ -11,6 +11,7 @@ const slowPerProcess: Readonly<Record<string, number>> = {
   browser: 6,
   "cli/terminal": 5,
   "cli/failures": 5,
+  "cli/emulator/postgres": 4,
   "emulator/compose/postgres": 4,
   interop: 7,
 };

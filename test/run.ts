@@ -35,26 +35,16 @@ const slow = [
   "structure/expressions",
   // These tests start, kill and crash processes, or use terminals.
   "cli/auth/certify",
-  "cli/bundle",
-  "cli/emulator/start-from-snapshot",
-  "cli/mcp/server",
-  "cli/webhooks/certify",
-  "cli/webhooks/certify-command",
   "cli/webhooks/certify-concurrency",
   "cli/webhooks/certify-probe",
-  "emulator/compose/one-writer",
   "emulator/kill",
   "emulator/travel/kill",
-  "emulator/trace/killed",
   "emulator/webhooks/kill",
-  "emulator/cluster/reports/killed",
   "emulator/store/file/kill",
   "emulator/store/file/large-stop",
   "emulator/store/file/crash",
-  "emulator/store/file/repair-crash",
   "cli/bulk/kill",
   "cli/emulator/detach",
-  "cli/emulator/full-disk",
   "cli/interrupt",
   "cli/terminal",
   // These tests use hostile services, clients and files.
@@ -62,9 +52,6 @@ const slow = [
   "emulator/cluster/garbage",
   "emulator/cluster/pdf/hostile-files",
   // These tests call every operation, or replay thousands of requests.
-  "client/every-success",
-  "emulator/control/contracts/activities",
-  "emulator/determinism",
   "verify/thousand",
 ];
 /** Slow tests of the same kinds that share processes, because each is short. */
@@ -72,20 +59,30 @@ const slowTogether = [
   // These tests start, kill and crash processes, fill disks, or need the built package.
   "cli/auth/browser",
   "cli/bulk/crash",
+  "cli/bundle",
   "cli/config/file-lock",
+  "cli/emulator/full-disk",
   "cli/emulator/killed-emulator",
   "cli/emulator/log-json",
   "cli/emulator/open-files",
   "cli/emulator/removed-state",
   "cli/emulator/second-start",
+  "cli/emulator/start-from-snapshot",
+  "cli/mcp/server",
   "cli/run/reports",
+  "cli/webhooks/certify",
+  "cli/webhooks/certify-command",
   "cli/webhooks/made-up-scheme",
   "emulator/clock/disk-full",
+  "emulator/cluster/reports/killed",
   "emulator/compose/bundle",
   "emulator/compose/ended",
+  "emulator/compose/one-writer",
   "emulator/console/bundle",
   "emulator/store/file/disk-full",
   "emulator/store/file/failing-disk",
+  "emulator/store/file/repair-crash",
+  "emulator/trace/killed",
   "files/lock",
   "structure/bench",
   "structure/doors",
@@ -112,10 +109,13 @@ const slowTogether = [
   "cli/output/layout-options",
   "cli/verify/against",
   "cli/verify/record",
+  "client/every-success",
   "emulator/causes",
   "emulator/clock/fairness",
   "emulator/cluster/contracts/growth",
+  "emulator/control/contracts/activities",
   "emulator/control/token-reach",
+  "emulator/determinism",
   "emulator/router/mapping/mapping-tables.model",
   "verify/planted",
 ];
@@ -153,7 +153,7 @@ process.env.TMPDIR = createScratchFolder();
 process.env.SVC_TEST_COMPILED = folder;
 
 // There are more processes than processors, because tests also wait: the slow ones for two thirds of their time.
-const concurrency = availableParallelism() + (args.includes("--slow") ? 2 : 1);
+const concurrency = availableParallelism() + (args.includes("--slow") || args.includes("--all") ? 2 : 1);
 const compiled = await compileTests(groupFiles(files, [...onDemand, ...slow], concurrency), folder);
 writeFileSync(join(folder, returnedFailuresFile), "");
 process.exitCode = await runNode([
