@@ -1,5 +1,3 @@
-import type { Mapping } from "../port.ts";
-
 /** The former owners of `identifiers`, in the same order. */
 export type Owners = readonly (string | undefined)[];
 
@@ -11,16 +9,11 @@ type OldOwners = Map<string, string | undefined>;
  * identifier, so that it only takes memory for the changes and not for a copy.
  */
 export class MappingTable {
-  readonly declaration: Mapping;
   /** An undefined owner marks a removed identifier that an open snapshot has yet to read. */
   readonly #owners = new Map<string, string | undefined>();
   #size = 0;
   readonly #snapshots = new Set<OldOwners>();
   readonly #removed = new Set<string>();
-
-  constructor(declaration: Mapping) {
-    this.declaration = declaration;
-  }
 
   get size(): number {
     return this.#size;

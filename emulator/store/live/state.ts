@@ -50,7 +50,7 @@ export class State {
       if (this.rows.has(name) || this.mappings.has(name))
         throw new EmulatorBugError(`Two collections have the name ${name}`);
       if (collection.kind === "rows") this.rows.set(name, new RowTable(collection));
-      else this.mappings.set(name, new MappingTable(collection));
+      else this.mappings.set(name, new MappingTable());
     }
   }
 

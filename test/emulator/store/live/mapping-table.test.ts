@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { MappingTable } from "../../../../emulator/store/live/mapping-table.ts";
 
-const declaration = { kind: "mapping", name: "cluster_emails" } as unknown as MappingTable["declaration"];
 const identifiers = fc.array(fc.integer({ min: 0, max: 12 }).map(String), { maxLength: 6 });
 const step = fc.oneof(
   fc.record({ kind: fc.constantFrom("map", "unmap"), cluster: fc.constantFrom("eu-1", "us-1"), identifiers }),
@@ -14,7 +13,7 @@ describe("mapping table", () => {
   it("behaves like a Map with unchanging snapshots", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const table = new MappingTable(declaration);
+        const table = new MappingTable();
         const plain = new Map<string, string>();
         const open: { picture: ReturnType<MappingTable["takeSnapshot"]>; expected: [string, string][] }[] = [];
         const close = () => {
@@ -49,7 +48,7 @@ describe("mapping table", () => {
   it("undoes added and removed mappings", () => {
     fc.assert(
       fc.property(identifiers, identifiers, fc.boolean(), (first, second, isSnapshotOpen) => {
-        const table = new MappingTable(declaration);
+        const table = new MappingTable();
         table.map("eu-1", first);
         const { size } = table;
         const picture = isSnapshotOpen ? table.takeSnapshot() : undefined;
