@@ -159,7 +159,7 @@ export class TraceExporter {
     if (!rows) return [];
     const { nodes } = buildTrace(rows, {
       describeJob: () => undefined,
-      findOutcome: ({ id }) => names.get(id)?.outcome,
+      findOutcome: (cause) => names.get(cause)?.outcome,
     });
     return nodes.flatMap((node) => {
       const finishedCause = names.get(node.id);

@@ -1,7 +1,5 @@
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 
-import type { CauseRow } from "../store/port.ts";
-
 const maxKnownOutcomes = 2_048;
 
 /** Requests whose rows exist and whose responses are still pending. A row is durable before the response is sent. */
@@ -62,9 +60,3 @@ export class PendingResponses {
 }
 
 export type RequestOutcome = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
-
-/**
- * Returns the response to the request of a cause, or undefined if it is unknown. Causes do not contain the response,
- * because they are written before it is sent. A second write for each cause would be too slow.
- */
-export type RequestOutcomeFinder = (row: Pick<CauseRow, "id" | "at">) => RequestOutcome | undefined;

@@ -29,13 +29,16 @@ import {
   formatFault,
   type TraceRows,
 } from "./gather.ts";
-import type { RequestOutcomeFinder } from "./pending-responses.ts";
+import type { RequestOutcome } from "./pending-responses.ts";
 
 interface TreeOptions {
   readonly traceId?: string | undefined;
   readonly describeJob: (kind: string) => string | undefined;
-  /** Returns results of requests, which rows do not contain. No results are shown if it is omitted. */
-  readonly findOutcome?: RequestOutcomeFinder | undefined;
+  /**
+   * Returns the response to the request of a cause, or undefined if it is unknown (default). Causes do not contain the
+   * response, because they are written before it is sent. A second write for each cause would be too slow.
+   */
+  readonly findOutcome?: (cause: string) => RequestOutcome | undefined;
 }
 
 type PlannedEntry = ResultOf<typeof showTrace>["planned"][number];
@@ -62,7 +65,7 @@ export function buildTrace(rows: TraceRows, { traceId, describeJob, findOutcome 
 }
 
 /** Returns functions that create nodes, in which missing fields are null. */
-function createNodeBuilder(rows: TraceRows, findOutcome: RequestOutcomeFinder | undefined) {
+function createNodeBuilder(rows: TraceRows, findOutcome: TreeOptions["findOutcome"]) {
   /** Scheduled and requested attempts are counted separately, although they share one sequence of numbers. */
   function countAttempts({ delivery_id, number, resend }: DeliveryAttempt): number {
     const attempts = rows.attemptsByDelivery.get(delivery_id) ?? [];
@@ -75,7 +78,7 @@ function createNodeBuilder(rows: TraceRows, findOutcome: RequestOutcomeFinder | 
 
   return {
     createCauseNode(row: CauseRow): TraceNode {
-      const outcome = findOutcome?.(row);
+      const outcome = findOutcome?.(row.id);
       return {
         ...emptyNode,
         ...toPosition(row.id, row.trace, findCause(row.before)),
