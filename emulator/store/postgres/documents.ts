@@ -1,9 +1,8 @@
-import { type LogPosition, startPosition } from "../../../src/files/log-line.ts";
+import { startPosition } from "../../../src/files/log-line.ts";
 import { splitAtLineEnds } from "../../../src/files/read-log.ts";
 import { parseCheckpointHead } from "../journal/checkpoint.ts";
 import { readChecksummedInto } from "../journal/checksummed-document.ts";
 import { DocumentReader } from "../journal/document-reader.ts";
-import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import { replayJournal } from "./journal-table.ts";
@@ -155,18 +154,6 @@ async function* gather(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
   if (length > 0) yield Buffer.concat(collected);
 }
 
-/** The contents of the database. `isOutdated` tells whether they need a checkpoint before the next write. */
-interface RecoveredDatabase {
-  readonly state: State;
-  /** The end of the journal, where later lines continue. */
-  readonly position: LogPosition;
-  /** Size of the lines after the checkpoint. */
-  readonly journalBytes: number;
-  readonly base: CheckpointDocument | undefined;
-  /** Whether a checkpoint is missing, or its rows have an earlier version. */
-  readonly isOutdated: boolean;
-}
-
 /** A checkpoint that the journal continues. */
 export interface CheckpointDocument {
   readonly id: string;
@@ -175,13 +162,10 @@ export interface CheckpointDocument {
 
 /**
  * Reads the checkpoint and the journal of a store and changes nothing. The checkpoint is not replaced meanwhile,
- * because the reader leads or reads one snapshot.
+ * because the reader leads or reads one snapshot. `isOutdated` tells whether a checkpoint is missing, or its rows have
+ * an earlier version: then a new one has to precede the next write.
  */
-export async function recover(
-  sql: Sql | Tx,
-  displayUrl: string,
-  collections: readonly Collection[],
-): Promise<RecoveredDatabase> {
+export async function recover(sql: Sql | Tx, displayUrl: string, collections: readonly Collection[]) {
   const [checkpointRow] =
     await sql`select id, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
   const reader = new DocumentReader(collections, { isSealed: true });
@@ -189,7 +173,7 @@ export async function recover(
     const { position, bytes } = await replayJournal(sql, reader, startPosition, displayUrl);
     return { state: reader.state, position, journalBytes: bytes, base: undefined, isOutdated: true };
   }
-  const base = { id: checkpointRow.id as string, bytes: Number(checkpointRow.bytes) };
+  const base: CheckpointDocument = { id: checkpointRow.id as string, bytes: Number(checkpointRow.bytes) };
   try {
     await readChecksummedInto(reader, readDocument(sql, base.id));
     const { state, upgrade } = reader;
