@@ -14,8 +14,10 @@ export interface OperationMatch {
 interface Route {
   readonly bound: BoundOperation;
   readonly methods: readonly string[];
-  /** Segments of the declared path. Parameters are in braces. */
+  /** Segments of the declared path. */
   readonly segments: readonly string[];
+  /** Name of the parameter for each segment that is one. */
+  readonly names: readonly (string | undefined)[];
   /** Whether the last segment is a parameter that also accepts slashes. */
   readonly takesSlashes: boolean;
   /** A digit for each segment. Smaller digits have priority, from left to right. */
@@ -100,9 +102,11 @@ export class OperationTable {
   #find(method: string | undefined, path: string): OperationMatch | undefined {
     const input = path.split("/");
     for (const route of this.#routes) {
-      if (method !== undefined && !route.methods.includes(method)) continue;
       const values = matchSegments(route, input);
-      if (values) return { bound: route.bound, params: pickParams(route, values) };
+      if (!values || (method !== undefined && !route.methods.includes(method))) continue;
+      const params: Record<string, string> = {};
+      for (const [i, name] of route.names.entries()) if (name !== undefined) params[name] = values[i]!;
+      return { bound: route.bound, params };
     }
     return undefined;
   }
@@ -128,35 +132,33 @@ export class OperationTable {
 function createRoute(bound: BoundOperation): Route {
   const { method, path, lastTakesSlashes } = bound.operation;
   const segments = path.split("/");
-  const rank = segments.map((segment) => (isParameter(segment) ? 1 : 0)).join("");
+  const names = segments.map((segment) => (segment[0] === "{" ? segment.slice(1, -1) : undefined));
+  const rank = names.map((name) => (name === undefined ? 0 : 1)).join("");
   return {
     bound,
     methods: [method].flat(),
     segments,
+    names,
     takesSlashes: lastTakesSlashes === true,
     rank: lastTakesSlashes ? rank.replace(/1$/, "2") : rank,
   };
 }
 
-const isParameter = (segment: string): boolean => segment[0] === "{";
-
 /** Returns the text for each declared segment, or undefined if the route does not accept the path. */
-function matchSegments({ segments, takesSlashes }: Route, input: readonly string[]): readonly string[] | undefined {
+function matchSegments(
+  { segments, names, takesSlashes }: Route,
+  input: readonly string[],
+): readonly string[] | undefined {
   const last = segments.length - 1;
   const values =
     takesSlashes && input.length > segments.length ? [...input.slice(0, last), input.slice(last).join("/")] : input;
   if (values.length !== segments.length) return undefined;
   // Most paths differ at their end.
   for (let i = last; i >= 0; i -= 1) {
-    if (isParameter(segments[i]!) ? values[i] === "" : values[i] !== segments[i]) return undefined;
+    if (names[i] === undefined ? values[i] !== segments[i] : values[i] === "") return undefined;
   }
   return values;
 }
-
-const pickParams = ({ segments }: Route, values: readonly string[]): Record<string, string> =>
-  Object.fromEntries(
-    segments.flatMap((segment, i) => (isParameter(segment) ? [[segment.slice(1, -1), values[i]!]] : [])),
-  );
 
 /** Returns whether the operation accepts all paths of no other operation. */
 export const isCatchAll = ({ path }: Operation): boolean => path === "/{full_path}";
