@@ -102,7 +102,7 @@ describe("lifecycle diagram", () => {
 
 describe("console data module", () => {
   it("parses events split across stream chunks", async () => {
-    const bytes = Buffer.from('id: 1\ndata: {"a":"ä"}\n\n:\n\nevent: x\ndata: {"b":2}\n\ndata: {"c"');
+    const bytes = Buffer.from('id: 1\ndata: {"a":"ä\u2028ö"}\n\n:\n\nevent: x\ndata: {"b":2}\n\ndata: {"c"');
     for (let size = 1; size < bytes.length; size += 1) {
       const stream = new ReadableStream<BufferSource>({
         start(controller) {
@@ -112,7 +112,7 @@ describe("console data module", () => {
       });
       const found: unknown[] = [];
       for await (const events of readEvents(stream)) found.push(...events);
-      assert.deepEqual(found, [{ a: "ä" }, { b: 2 }], `pieces of ${size}`);
+      assert.deepEqual(found, [{ a: "ä\u2028ö" }, { b: 2 }], `pieces of ${size}`);
     }
   });
 

@@ -201,6 +201,6 @@ export async function* readEvents(body: ReadableStream<BufferSource>): AsyncGene
     const frames = (rest + value).split("\n\n");
     rest = frames.pop()!;
     // A heartbeat has no data.
-    yield frames.flatMap((frame) => /^data: (.*)/m.exec(frame)?.[1] ?? []).map((data) => JSON.parse(data));
+    yield frames.flatMap((frame) => /^data: ([^\n]*)/m.exec(frame)?.[1] ?? []).map((data) => JSON.parse(data));
   }
 }
