@@ -266,7 +266,7 @@ describe("svc emulator start --detach", () => {
     const note = `Using the emulator at ${running.router_url} (state in memory)\n`;
     assert.equal(
       (await runCli("webhooks list", { cwd })).stderr,
-      `${note}No webhooks. To create one: svc webhooks listen or svc webhooks create\n`,
+      `${note}Nothing found; to create one: svc webhooks listen or svc webhooks create\n`,
     );
     const second = await runSvc(t, "emulator start --detach --ephemeral --port 0", { cwd });
     assert.deepEqual(
