@@ -71,7 +71,7 @@ export function decodeUrlText(text: string): string {
   return now;
 }
 
-const defaultMask = "[redacted]";
+export const defaultMask = "[redacted]";
 
 /**
  * Returns a URL or request target without the secrets in its query, fragment, path and credentials, and in URLs within

@@ -1,4 +1,4 @@
-import { findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
+import { defaultMask, findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
 import { isExactNumber } from "../../base/json.ts";
 import { isObject, memoize, tryParseJson } from "../../base/object.ts";
 import type { HttpRequest } from "../../client/request.ts";
@@ -106,4 +106,6 @@ function findSecretsInValue(name: string, value: unknown, isSecret = isSecretFie
 
 /** Finds the secrets of a successful response. Its codes are those of network failures, its keys those of rows. */
 export const findReturnedSecrets = (value: unknown): string[] =>
-  findSecretsInValue("", value, (name) => isSecretField(name) && name !== "code" && name !== "key");
+  findSecretsInValue("", value, (name) => isSecretField(name) && name !== "code" && name !== "key").filter(
+    (secret) => secret.length >= minSecretLength && secret !== defaultMask,
+  );

@@ -13,7 +13,7 @@ import { findBearerToken } from "../auth/accounts.ts";
 import type { Context } from "../command.ts";
 import { describeDroppedEvents, reportStreamEnd } from "../connection/follow.ts";
 import { printPlan } from "../connection/http.ts";
-import { maskSecrets } from "../output/ci.ts";
+import { maskSecrets, shouldAnnotate } from "../output/ci.ts";
 import { describeEmptyResult } from "../output/empty-result.ts";
 import {
   checkOutputFile,
@@ -138,7 +138,7 @@ export async function prepareRequest<Value = unknown>(
       );
       if (reads) requireValidValue(response);
       check?.(response, changedCall);
-      await maskSecrets(context.host, findReturnedSecrets(response.value));
+      if (shouldAnnotate(context.host.env)) await maskSecrets(context.host, findReturnedSecrets(response.value));
       const movedCount = Number(response.headers["x-svc-moved"]);
       if (movedCount > 0) {
         const count = pluralize(movedCount, "identifier was", "identifiers were");

@@ -93,6 +93,17 @@ describe("svc emulator tokens", () => {
     }
   });
 
+  it("lets GitHub Actions mask no ordinary word, which would disappear from the whole log", async (t) => {
+    const { emulator, svc } = await startCliEmulator(t);
+    await createDraftContract(emulator.api);
+    const put = "contracts external-metadata put T-1 --set external_metadata.record_data.currency_code=EUR";
+    for (const line of [put, "emulator requests --json"]) {
+      const { stdout, stderr } = await svc(line, { env: { GITHUB_ACTIONS: "true" } });
+      assert.match(stdout, /EUR|"client-secret": "\[redacted\]"/, line);
+      assert.doesNotMatch(stderr, /add-mask/, line);
+    }
+  });
+
   for (const line of ["emulator deliveries --follow", "emulator events"]) {
     it(`tells a follower that its token was revoked, not that the emulator has ended: ${line}`, async (t) => {
       const { svc, json } = await startCliEmulator(t);
