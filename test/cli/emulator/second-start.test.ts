@@ -163,10 +163,13 @@ describe("--ready-file", () => {
   it("leaves a file with other content unchanged", async (t) => {
     const cwd = await createTestFolder(t);
     const precious = join(cwd, "precious.json");
-    await writeFile(precious, '{"mine":true}');
-    const { exit, stderr } = await runCli("emulator start --port 0 --ready-file precious.json", { cwd });
-    assert.deepEqual([exit, await readFile(precious, "utf8")], [2, '{"mine":true}'], stderr);
-    assert.match(stderr, /--ready-file: precious\.json exists and was not written by this option/);
+    // Output of --json begins with the same line.
+    for (const content of ['{"mine":true}', '{"event":"ready"}\n{"event":"stopped"}\n']) {
+      await writeFile(precious, content);
+      const { exit, stderr } = await runCli("emulator start --port 0 --ready-file precious.json", { cwd });
+      assert.deepEqual([exit, await readFile(precious, "utf8")], [2, content], stderr);
+      assert.match(stderr, /--ready-file: precious\.json exists and was not written by this option/);
+    }
   });
 });
 

@@ -17,7 +17,7 @@ import type { Host, OutputStream } from "../../../process/host.ts";
  * prevent the start. Throws a UsageError for any other content.
  */
 export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">) {
-  const isOurs = (beginning: string) => beginning.trim() === "" || beginning.startsWith('{"event":"ready"');
+  const isOurs = (beginning: string) => /^(?:\s*|\{"event":"ready"[^\n]*\n?)$/.test(beginning);
   const absolute = await checkOutputFile(host, path, "--ready-file", { isOurs });
   const before = toFields(tryParseJson((await readContent(absolute)) ?? ""));
   if (before.event === "ready" && !(await isRunning(before))) await rm(absolute, { force: true });
