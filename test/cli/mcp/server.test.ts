@@ -172,6 +172,9 @@ describe("svc mcp", () => {
 
     const described = await call("describe", { operation: "contracts.create" });
     assert.deepEqual(JSON.parse(described.text), findCommand("contracts create"));
+    // The alias svc webhooks deliveries fails if a real service is selected.
+    const log = await call("describe", { operation: "deliveries.list" });
+    assert.deepEqual(JSON.parse(log.text), findCommand("emulator deliveries"));
 
     const created = await call("call", { operation: "contracts create", body: exampleContract });
     assert.equal(JSON.parse(created.text).id, "T-1");

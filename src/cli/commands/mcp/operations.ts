@@ -17,7 +17,8 @@ export function findCommand(commands: readonly ListedCommand[], name: string): L
   const normalizedName = name.trim().replace(/^svc /, "");
   const match =
     commands.find(({ command }) => command === normalizedName) ??
-    commands.find(({ operation }) => operation === normalizedName);
+    // The aliases of a command come before it.
+    commands.findLast(({ operation }) => operation === normalizedName);
   if (!match) throw new UsageError(`Operation "${name}" not found`, { hint: "Search for it with the find tool." });
   return match;
 }
