@@ -6,8 +6,8 @@ import { fileNamePattern } from "./schema.ts";
 
 /** Commands without an operation that only send requests to the services or compute a result. */
 const allowedCommands: ReadonlySet<string> = new Set([
-  ...["api", "contracts reconcile", "webhooks list", "webhooks why", "webhooks schedule"],
-  ...["webhooks verify", "webhooks sign", "webhooks explain", "emulator status", "emulator clock show"],
+  ...["api", "contracts reconcile", "webhooks why", "webhooks schedule"],
+  ...["webhooks verify", "webhooks sign", "webhooks explain", "emulator status"],
   ...["emulator device deny", "router resolve", "router jobs list", "router jobs show", "router jobs resume"],
   ...["router jobs results", "router jobs undo"],
 ]);
