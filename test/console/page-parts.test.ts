@@ -140,6 +140,14 @@ describe("console data module", () => {
     );
   });
 
+  it("lists a chain of as many events as a trace can have", () => {
+    const nodes = Array.from({ length: 10_000 }, (_, at) => ({ id: `${at}`, parent: at === 0 ? null : `${at - 1}` }));
+    assert.deepEqual(
+      listTree(nodes, []).map(({ depth }) => depth),
+      [...nodes.keys()],
+    );
+  });
+
   it("formats durations and numbers", () =>
     assert.deepEqual(
       [

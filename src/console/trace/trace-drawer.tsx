@@ -114,11 +114,18 @@ export function listTree<
 >(nodes: readonly Node[], planned: readonly Planned[]) {
   const nodesByParent = groupBy(nodes, ({ parent }) => parent);
   const plannedByParent = groupBy(planned, ({ parent }) => parent);
-  const listBelow = (parent: string | null, depth: number): TreeEntry<Node, Planned>[] => [
-    ...(nodesByParent.get(parent) ?? []).flatMap((node) => [{ node, depth }, ...listBelow(node.id, depth + 1)]),
+  const listChildren = (parent: string | null, depth: number): TreeEntry<Node, Planned>[] => [
+    ...(nodesByParent.get(parent) ?? []).map((node) => ({ node, depth })),
     ...(plannedByParent.get(parent) ?? []).map((planned) => ({ planned, depth })),
   ];
-  return listBelow(null, 0);
+  const entries: TreeEntry<Node, Planned>[] = [];
+  // A chain of causes, such as that of a program that causes its own webhooks, is too long for recursion.
+  const stack = listChildren(null, 0).reverse();
+  for (let entry = stack.pop(); entry; entry = stack.pop()) {
+    entries.push(entry);
+    if (entry.node) stack.push(...listChildren(entry.node.id, entry.depth + 1).reverse());
+  }
+  return entries;
 }
 
 type Described = Pick<Node, "what" | "status" | "error">;
