@@ -167,7 +167,9 @@ function parseRewind(target: Rewind): RewindRequest {
   const to = (target as { readonly to?: unknown } | undefined)?.to;
   // The schema rejects the "null" of an invalid date.
   const isoTime = typeof to === "number" ? String(new Date(to).toJSON()) : undefined;
-  const { data, error } = rewind.request.body.schema.safeParse(isoTime === undefined ? target : { to: isoTime });
+  const { data, error } = rewind.request.body.schema.safeParse(
+    isoTime === undefined ? target : { ...target, to: isoTime },
+  );
   if (!data) throw new InvalidOptionsError(`emulator.rewind: ${error.issues.map(({ message }) => message).join("; ")}`);
   return data;
 }

@@ -62,6 +62,7 @@ describe("snapshot API of the library", () => {
       [undefined, "Invalid input: expected object, received undefined"],
       [5, "Invalid input: expected object, received number"],
       [{ to: Number.NaN }, "Invalid ISO datetime"],
+      [{ to: 5, steps: 1 }, "exactly one of to, before and steps is required"],
     ] as const)
       await assert.rejects(emulator.rewind(target as never), {
         name: "InvalidOptionsError",
