@@ -104,7 +104,7 @@ export class OperationTable {
     for (const route of this.#routes) {
       const values = matchSegments(route, input);
       if (!values || (method !== undefined && !route.methods.includes(method))) continue;
-      const params: Record<string, string> = {};
+      const params: Record<string, string> = Object.create(null);
       for (const [i, name] of route.names.entries()) if (name !== undefined) params[name] = values[i]!;
       return { bound: route.bound, params };
     }
