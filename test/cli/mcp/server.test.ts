@@ -161,8 +161,7 @@ describe("svc mcp", () => {
     const matches = JSON.parse((await call("find", { query: "create a contract" })).text);
     const { commands } = JSON.parse((await runCli("help --json")).stdout);
     const findCommand = (command: string) => commands.find((one: { command: string }) => one.command === command);
-    const [first] = matches;
-    assert.equal(first.command, "contracts create");
+    assert.equal(matches[0].command, "contracts create");
     for (const { command, summary, operation, method } of matches) {
       const entry = findCommand(command);
       assert.deepEqual([summary, operation, method], [entry.summary, entry.operation, entry.method]);
@@ -170,12 +169,10 @@ describe("svc mcp", () => {
 
     assert.deepEqual(await call("find", { query: "xylophone" }), { text: "[]\n", isError: false });
 
-    const described = await call("describe", { operation: "contracts.create" });
-    assert.deepEqual(JSON.parse(described.text), findCommand("contracts create"));
-    // The alias svc webhooks deliveries fails if a real service is selected.
-    const log = await call("describe", { operation: "deliveries.list" });
-    assert.deepEqual(JSON.parse(log.text), findCommand("emulator deliveries"));
-
+    const describeOne = async (operation: string) => JSON.parse((await call("describe", { operation })).text);
+    assert.deepEqual(await describeOne("contracts.create"), findCommand("contracts create"));
+    // Its alias svc webhooks deliveries fails if a real service is selected.
+    assert.deepEqual(await describeOne("deliveries.list"), findCommand("emulator deliveries"));
     const created = await call("call", { operation: "contracts create", body: exampleContract });
     assert.equal(JSON.parse(created.text).id, "T-1");
     const params = { composite_id: "T-1" };
