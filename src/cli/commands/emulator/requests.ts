@@ -13,7 +13,7 @@ import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { withSpinner } from "../../prompt/terminal.ts";
 import { prepareRequest } from "../../runtime/derived-command.ts";
-import { describeResponse } from "../webhooks/deliveries.ts";
+import { describeResponse, followFlag } from "../webhooks/deliveries.ts";
 
 const emulatorRequests = defineCommand({
   words: ["emulator", "requests"],
@@ -32,7 +32,7 @@ const emulatorRequests = defineCommand({
     ],
   },
   flags: [
-    createSwitch("follow", "Print new entries as they happen, until Ctrl-C", { short: "f" }),
+    followFlag,
     // The default depends on the other flags.
     { flag: "reads", type: "boolean", description: "Include requests that only read the control plane" },
   ],

@@ -45,7 +45,7 @@ const emulatorDeliveries = defineCommand({
       { flag: "file", type: "text" },
     ],
   },
-  flags: [createSwitch("follow", "Print new entries as they happen, until Ctrl-C", { short: "f" })],
+  flags: [followFlag],
   examples: [["Print attempts as they happen", "emulator deliveries --follow"]],
   async run(input, context, spec) {
     const { flags } = input;
