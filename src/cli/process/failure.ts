@@ -35,10 +35,10 @@ export class UsageError extends Error {
   }
 }
 
-export const createMissingFieldsError = (fields: readonly string[], options: UsageOptions): UsageError =>
+export const createMissingFieldsError = (fields: readonly string[]): UsageError =>
   fields.length === 1
-    ? new UsageError(fields[0]!.replace(/^(\S+)/, "$1 is required"), options)
-    : new UsageError("Missing required fields:", { ...options, details: fields });
+    ? new UsageError(fields[0]!.replace(/^(\S+)/, "$1 is required"))
+    : new UsageError("Missing required fields:", { details: fields });
 
 /**
  * Error for a missing flag or positional that only this command line requires. It is thrown before any work. At a

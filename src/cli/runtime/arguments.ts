@@ -88,7 +88,6 @@ export function toUsageError(
   problems: readonly ArgumentProblem[],
   { flags }: Pick<CommandInput, "flags">,
 ) {
-  const hint = `See svc ${spec.words.join(" ")} --help.`;
   const lines = problems.map(({ in: part, path, message: originalMessage, missing }) => {
     const message =
       originalMessage === "Invalid ISO datetime" ? "must be a time (2031-01-02T03:04:05Z)" : originalMessage;
@@ -103,12 +102,12 @@ export function toUsageError(
       : describeProblem(path.join("."), message);
   });
   const isMissing = ({ in: part, missing, path }: ArgumentProblem) => missing && part !== "params" && path.length > 0;
-  if (problems.every(isMissing)) return createMissingFieldsError(lines, { hint });
+  if (problems.every(isMissing)) return createMissingFieldsError(lines);
   const completeLines = lines.map((line, i) =>
     isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line,
   );
-  if (completeLines.length === 1) return new UsageError(completeLines[0]!, { hint });
-  return new UsageError("Several values are invalid:", { hint, details: completeLines });
+  if (completeLines.length === 1) return new UsageError(completeLines[0]!);
+  return new UsageError("Several values are invalid:", { details: completeLines });
 }
 
 /** Formats `--by must be a duration (PT2H35M, 2h35m), got "soon"`. Other schema messages follow a colon. */

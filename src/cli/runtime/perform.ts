@@ -170,7 +170,7 @@ async function completeInput(declaration: DeclaredCommand, input: CommandInput, 
     return askForMissing(missing, input, context, declaration.words.join(" "));
   }
   if (missingNames.length === 0) return input;
-  throw createMissingFieldsError(missingNames, { hint: `See svc ${declaration.words.join(" ")} --help.` });
+  throw createMissingFieldsError(missingNames);
 }
 
 async function requireTarget(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {

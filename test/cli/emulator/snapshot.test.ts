@@ -7,13 +7,15 @@ describe("svc emulator snapshot", () => {
     const { svc } = await startCliEmulator(t);
     const words =
       "must be at most 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit";
-    for (const [argv, reason] of [
-      [["emulator", "snapshot", "save", "a/b"], `<name> ${words}`],
-      [["emulator", "snapshot", "restore", "-"], `<name> ${words}`],
-      [["emulator", "deliveries", "--contract", "x"], '--contract must be the ID of a contract (12, T-12), got "x"'],
+    const contractReason = '--contract must be the ID of a contract (12, T-12), got "x"';
+    for (const [command, value, reason] of [
+      ["emulator snapshot save", "a/b", `<name> ${words}`],
+      ["emulator snapshot restore", "-", `<name> ${words}`],
+      ["emulator deliveries", "--contract x", contractReason],
+      ["webhooks deliveries", "--contract x", contractReason],
     ] as const) {
-      const { exit, stderr } = await svc(argv);
-      assert.deepEqual([exit, stderr.split("\n")[0]], [2, `error: ${reason}`]);
+      const { exit, stderr } = await svc(`${command} ${value}`);
+      assert.deepEqual([exit, stderr], [2, `error: ${reason}\n  See svc ${command} --help.\n`]);
     }
   });
 
