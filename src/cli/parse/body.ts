@@ -38,8 +38,9 @@ export const readText = async (host: Host, path: string, flag: string): Promise<
 /** Reads the single line of a file or of standard input, without its line break. */
 export async function readSecret(host: Host, path: string, flag: string, label: string): Promise<string> {
   const secret = (await readText(host, path, flag)).replace(/\r?\n$/, "");
-  if (secret.trim() === "") throw new UsageError(`${flag}: the file is empty, expected ${label}`);
-  if (/[\r\n]/.test(secret)) throw new UsageError(`${flag} must be a single line`);
+  const source = path === "-" ? "standard input" : path;
+  if (secret.trim() === "") throw new UsageError(`${flag}: ${source} is empty, expected ${label}`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${flag}: ${source} must be a single line`);
   return secret;
 }
 
