@@ -136,6 +136,11 @@ const rejectedLines: [string, string, RegExp][] = [
     /cannot read \{\}: .*\n {2}Use --data FILE, --data - for a pipe, or --set PATH=VALUE for values\./,
   ],
   [
+    "the name of a file after @",
+    "contracts create --data @nda.json",
+    /cannot read @nda\.json: no such file\n {2}Use --data FILE, --data - for a pipe/,
+  ],
+  [
     "an unknown format",
     "contracts status T-1 --format yaml",
     /--format must be csv, json, ndjson, table or tsv, got "yaml"/,

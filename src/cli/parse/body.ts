@@ -79,7 +79,7 @@ export const readSeedDocument = async (host: Host, path: string): Promise<object
 /** Reads any JSON document. Throws a UsageError that names the flag. */
 export async function readDocument(host: Host, path: string, flag: string, maxBytes?: number): Promise<unknown> {
   const bytes = await readInput(host, path, flag, maxBytes).catch((error: unknown) => {
-    if (!(error instanceof UsageError) || !/^\s*[{[]/.test(path)) throw error;
+    if (!(error instanceof UsageError) || !/^\s*[@{[]/.test(path)) throw error;
     throw error.withHint(`Use ${flag} FILE, ${flag} - for a pipe, or --set PATH=VALUE for values.`);
   });
   const text = stripByteOrderMark(bytes.toString("utf8"));
