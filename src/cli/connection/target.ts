@@ -178,8 +178,13 @@ export async function isEmulator(context: Context, file?: string): Promise<boole
 
 /** Opens a client of the emulator in use. Throws CommandFailedError if a real service is selected. */
 export async function openEmulatorClient(file: string | undefined, context: Context): Promise<Client> {
+  await requireEmulator(file, context);
+  return context.client("emulator", { file });
+}
+
+export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
   const service = await findRealService(file, context);
-  if (service === undefined) return context.client("emulator", { file });
+  if (service === undefined) return;
   const message = `This command requires an emulator. The selected service is that of ${service}.`;
   throw new CommandFailedError("failed", "only_emulator", message, {
     hint: "The real service shows its webhook deliveries in its application only.",

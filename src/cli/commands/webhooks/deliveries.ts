@@ -15,7 +15,7 @@ import { NetworkError } from "../../../client/errors.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
-import { openEmulatorClient } from "../../connection/target.ts";
+import { openEmulatorClient, requireEmulator } from "../../connection/target.ts";
 import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
@@ -67,7 +67,7 @@ const webhooksDeliveries: Command = {
   extendsDerived: "emulator deliveries",
   examples: [{ title: "Print attempts as they happen", argv: ["webhooks", "deliveries", "--follow"] }],
   run: async (input, context, spec) => {
-    await openEmulatorClient(input.flags.file as string | undefined, context);
+    await requireEmulator(input.flags.file as string | undefined, context);
     await emulatorDeliveries.run(input, context, spec);
   },
 };

@@ -1,5 +1,5 @@
 import { type Command, defineCommand } from "../../command.ts";
-import { openEmulatorClient } from "../../connection/target.ts";
+import { requireEmulator } from "../../connection/target.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
 /** The public API has no such list. An emulator provides it, and the real service shows it in its application. */
@@ -9,7 +9,7 @@ const webhooksList = defineCommand({
   extendsDerived: "emulator webhooks",
   readsDerived: { flags: [{ flag: "file", type: "text" }] },
   async run(input, context, spec) {
-    await openEmulatorClient(input.flags.file, context);
+    await requireEmulator(input.flags.file, context);
     return runDerivedCommand(spec!, input, context);
   },
 });
