@@ -127,13 +127,17 @@ export function toDeliveryRecord(view: View, row: Delivery, settings: ScheduleSe
     composite_id: readCompositeId(view, contract_id),
     webhook_status: webhook?.status ?? ("DELETED" as const),
     status_text: getStatusText(row, webhook),
-    last_response: lastAttempt ? (lastAttempt.error?.code ?? `status ${lastAttempt.status}`) : null,
+    last_response: lastAttempt ? formatLastResponse(lastAttempt) : null,
     next_attempt_at: row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at),
     postponement: toFaultRecord(row.postponement),
     max_attempts: getMaxAttempts(getRetrySchedule(view.getSync(workspaces, workspace_id), settings)),
     created_at: toIsoMillis(row.created_at),
   };
 }
+
+/** Another program may have recorded neither a status nor an error. */
+const formatLastResponse = ({ status, error }: DeliveryAttempt): string =>
+  error?.code ?? (status === null ? "no response" : `status ${status}`);
 
 export const toAttemptRecord = (row: DeliveryAttempt) => {
   const { number, resend, scheduled_number, status, error, duration_ms, location } = row;

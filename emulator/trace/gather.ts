@@ -286,7 +286,8 @@ const minuteMs = 60_000;
 const formatSpan = (ms: number): string => (ms % minuteMs === 0 ? `${ms / minuteMs} min` : `${ms / 1_000} s`);
 
 /** Formats the result of an attempt in a word, such as `503` or `connection_refused`. */
-export const formatAttemptResult = ({ status, error }: DeliveryAttempt): string => error?.code ?? String(status);
+export const formatAttemptResult = ({ status, error }: DeliveryAttempt): string =>
+  error?.code ?? String(status ?? "no response");
 
 const describeMove = (clockAdvance: string | null): string =>
   clockAdvance === null ? "" : `; ${clockAdvance} advanced the clock`;

@@ -290,6 +290,18 @@ describe("deliveries on the control plane", () => {
     );
   });
 
+  it("deliveries and traces say that a recorded delivery got no response", async (t) => {
+    const running = await startTestEmulator(t);
+    const webhook = await subscribe(running, "http://localhost:9/hooks");
+    const delivery = { webhook, activity: "CONTRACT_SIGNED", label: "x", headers: {}, body: "{}", duration_ms: 0 };
+    const recorded = await running.control("POST", "deliveries", { body: { ...delivery, status: null } });
+    const trace = (await running.control("GET", "traces/delivery:1")).body as { nodes: readonly { what: string }[] };
+    assert.deepEqual(
+      [(recorded.body as { last_response: string }).last_response, trace.nodes.at(-1)?.what],
+      ["no response", "attempt 1: no response"],
+    );
+  });
+
   it("deliveries.record rejects an unknown webhook (no-such-webhook) and connection headers", async (t) => {
     const running = await startTestEmulator(t);
     const delivery = { webhook: 7, activity: "CONTRACT_SIGNED", label: "x", body: "{}", status: null, duration_ms: 0 };
