@@ -81,11 +81,7 @@ describe("svc config set", () => {
     ["a secret on the command line", "config set client_secret hunter2", /client_secret is a secret/],
     ["no secret without a terminal", "config set client_secret", /--secret-file required when not running/],
     ["an empty secret", "config set client_secret --secret-file empty", /is empty, expected a secret/],
-    [
-      "a secret of several lines",
-      "config set client_secret --secret-file lines",
-      /--secret-file: lines must be a single line/,
-    ],
+    ["a secret of several lines", "config set client_secret --secret-file lines", /: lines must be a single line/],
     [
       "a file for a value that is not a secret",
       "config set client_id --secret-file lines",
