@@ -50,6 +50,19 @@ describe("--dry-run", () => {
     assert.deepEqual(await json("emulator requests --fields operation"), []);
   });
 
+  it("prints any request of svc api, with its body", async (t) => {
+    const cwd = await createTestFolder(t);
+    await writeFile(join(cwd, "body.json"), '{"price":1.10,"client_secret":"s3cr3t"}');
+    const argv = "api PATCH /x?token=s3cr3t --data body.json --dry-run --base-url http://127.0.0.1:9";
+    const { exit, stdout, stderr } = await runCli(argv, { cwd, tty: true });
+    const headers = "accept: */*\ncontent-type: application/json";
+    const body = '{\n  "price": 1.10,\n  "client_secret": "[hidden]"\n}';
+    assert.deepEqual(
+      [exit, stdout, stderr],
+      [0, `PATCH http://127.0.0.1:9/x?token=[hidden]\n${headers}\n\n${body}\n`, "Dry run: nothing was sent\n"],
+    );
+  });
+
   it("validates input and credentials", async () => {
     const nowhere = ["--base-url", "http://127.0.0.1:1", "--dry-run"];
     assert.equal((await runCli(["intake", "create", "--title", "x", ...nowhere])).exit, 2);

@@ -1,16 +1,19 @@
 import { findOperationAt, type Operation } from "../../api/operation.ts";
 import { resources } from "../../api/resources.ts";
 import { forwardAnything } from "../../api/router/proxied.ts";
+import { restoreExactNumbers } from "../../base/json.ts";
+import { tryParseJson } from "../../base/object.ts";
 import { trimTrailing } from "../../base/text.ts";
 import type { BaseUrls } from "../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../client/request.ts";
 import { createServiceError, formatRequestPath, isFromCatchAll, readBytes } from "../../client/response.ts";
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
+import { showPlannedRequest, unshownBody } from "../connection/http.ts";
 import { readInput } from "../parse/body.ts";
 import { parseHeaderFlag } from "../parse/headers.ts";
 import { UsageError } from "../process/failure.ts";
-import { maskUrlSecrets, redactHeader } from "../process/redact.ts";
+import { redactHeader } from "../process/redact.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -62,10 +65,10 @@ const api = defineCommand({
       body,
     };
     if (input.flags["dry-run"]) {
-      const headers = Object.fromEntries(
-        Object.entries(request.headers).map(([name, value]) => [name, redactHeader(name, value)]),
-      );
-      await context.output.show({ dry_run: true, method: request.method, url: maskUrlSecrets(request.url), headers });
+      const text = body?.toString() ?? "";
+      const document = tryParseJson(text);
+      const shownBody = document === undefined ? body && unshownBody : restoreExactNumbers(text, document);
+      await showPlannedRequest(request, shownBody, context);
       return undefined;
     }
     const client = await context.client(service);

@@ -10,7 +10,7 @@ import {
 import type { CheckedCall } from "../../client/checked-call.ts";
 import { type Client, createClient, type ExchangeObserver } from "../../client/client.ts";
 import type { Credentials } from "../../client/published.d.ts";
-import { buildRequest } from "../../client/request.ts";
+import { buildRequest, type HttpRequest } from "../../client/request.ts";
 import type { Transport, TransportOptions } from "../../client/transport.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
@@ -89,7 +89,7 @@ export async function printPlan(
   context: Context,
   givenCredentials: Credentials = {},
 ): Promise<void> {
-  const { output, globals } = context;
+  const { globals } = context;
   // A dry run does not start an embedded emulator just to print its address.
   const { name } = call.operation.service;
   const service = name === "storage" ? "contracts" : name;
@@ -97,21 +97,30 @@ export async function printPlan(
     ? { baseUrls: { [service]: "http://emulator" }, credentials: undefined }
     : await context.target(service);
   const credentials = target.credentials && { ...target.credentials, ...givenCredentials };
-  const { method, url: fullUrl, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
+  const request = buildRequest(call, target.baseUrls, credentials, { contentType });
+  return showPlannedRequest(
+    request,
+    typeof request.body === "string" ? call.args.body : request.body && unshownBody,
+    context,
+  );
+}
+
+/** Stands for a body that is not shown. */
+export const unshownBody = "[bytes]";
+
+/** Shows a request that is not sent, without its secrets. */
+export async function showPlannedRequest(
+  { method, url: fullUrl, headers }: Pick<HttpRequest, "method" | "url" | "headers">,
+  body: unknown,
+  { output }: Pick<Context, "output">,
+): Promise<void> {
   const url = maskUrlSecrets(fullUrl);
   const redactedHeaders = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, redactHeader(name, value)]),
   );
-  const content =
-    typeof body === "string" ? maskBodySecrets(call.args.body) : body === undefined ? undefined : "[bytes]";
+  const content = maskBodySecrets(body);
   if (output.format !== "table") {
-    return output.show({
-      dry_run: true,
-      method,
-      url,
-      headers: redactedHeaders,
-      ...(content === undefined ? {} : { body: content }),
-    });
+    return output.show(omitUndefined({ dry_run: true, method, url, headers: redactedHeaders, body: content }));
   }
   const lines = Object.entries(redactedHeaders).map(([name, value]) => `${name}: ${value}`);
   await output.print(`${method} ${url}`, ...lines, ...(content === undefined ? [] : [""]));
