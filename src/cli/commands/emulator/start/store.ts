@@ -16,6 +16,7 @@ const schemaVariable = "SVC_STORE_SCHEMA";
 /** Resolves the store with its password, if the state has one. Throws UsageError without showing the URL. */
 export function resolveStore(flags: StoreFlags, host: Host) {
   const { file, ephemeral } = flags;
+  if (file !== undefined && ephemeral) throw new UsageError("--file cannot be used with --ephemeral");
   const schema = host.env[schemaVariable] || defaultSchema;
   const store = flags.store ?? (file === undefined && !ephemeral ? host.env[storeVariable] || undefined : undefined);
   if (store === undefined) return undefined;
