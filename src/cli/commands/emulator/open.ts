@@ -24,6 +24,17 @@ interface OpenOptions {
 /** Time for closing a large state. A second signal ends it at once. Supervisors commonly kill after 10 s or more. */
 const maxCloseMs = 8_000;
 
+/** Returns a warning for an address that other machines may reach. */
+function describeRemoteAccess(options: EmulatorOptions): string | undefined {
+  if (options.host === undefined || /^(localhost|127\.|::1|\[::1\])/.test(options.host)) return undefined;
+  const names = [...(options.allowedHosts ?? []), ...listPublicNames(options)];
+  const hostNote =
+    names.length > 0
+      ? `under ${names.join(", ")}`
+      : "but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME";
+  return `warning: listening on ${options.host}: other machines can reach this emulator, ${hostNote}`;
+}
+
 /** Starts an emulator that ends with the command. Error messages use command line terms. */
 export async function openEmulator(
   options: EmulatorOptions,
@@ -31,16 +42,6 @@ export async function openEmulator(
   { readyFile, runFileState, log }: OpenOptions = {},
 ): Promise<Emulator> {
   const { output, host } = context;
-  if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
-    const names = [...(options.allowedHosts ?? []), ...listPublicNames(options)];
-    const hostNote =
-      names.length > 0
-        ? `under ${names.join(", ")}`
-        : "but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME";
-    const warning = `warning: listening on ${options.host}: other machines can reach this emulator, ${hostNote}`;
-    if (log) log(warning);
-    else await output.warn(warning);
-  }
   const { startEmulator } = await import("../../../../emulator/index.ts");
   await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
   const beside = options.file ?? (options.store === undefined ? undefined : runFileState);
@@ -57,6 +58,8 @@ export async function openEmulator(
         throw toStateError(error);
       }),
     );
+    const warning = describeRemoteAccess(options);
+    if (warning !== undefined) await (log ? log(warning) : output.warn(warning));
     return emulator;
   } catch (error) {
     await removeStateFolder?.();
