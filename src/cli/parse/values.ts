@@ -56,8 +56,8 @@ const maxShownChoices = 6;
 
 function requireInRange(label: string, number: number, { min, max }: NumberBounds): number {
   if ((min ?? number) <= number && number <= (max ?? number)) return number;
-  const range = max === undefined ? `at least ${min}` : `from ${min} to ${max}`;
-  throw createValueError(label, `a number ${range}`, String(number));
+  const rule = max === undefined ? `at least ${min}` : `a number from ${min} to ${max}`;
+  throw createValueError(label, rule, String(number));
 }
 
 /** Returns the contract number of a composite ID, so that T-12 is accepted as 12. */

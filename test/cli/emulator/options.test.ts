@@ -79,7 +79,7 @@ describe("svc emulator exec", () => {
       "",
       'SVC_TRUSTED_PROXIES must be an address or a range (10.0.0.0/8), got "balancer"',
     ],
-    ["a rate limit", { SVC_RATE_LIMIT: "-1" }, "", 'SVC_RATE_LIMIT must be a number at least 0, got "-1"'],
+    ["a rate limit", { SVC_RATE_LIMIT: "-1" }, "", 'SVC_RATE_LIMIT must be at least 0, got "-1"'],
     ["a timeout", { SVC_WEBHOOK_TIMEOUT: "x" }, "", 'SVC_WEBHOOK_TIMEOUT must be a duration (30s, PT2H35M), got "x"'],
   ];
   for (const [label, env, flags, message] of wrong) {

@@ -17,13 +17,13 @@ describe("number out of range", () => {
     "emulator start --clock-speed 0":
       /^error: --clock-speed must be a number above 0, got "0"\n {2}For example, 60 runs an hour in a minute\. To stop the clock, use --clock manual\./,
     "webhooks listen --port 70000": /must be a number from 0 to 65535, got/,
-    "webhooks listen --count 0": /must be a number at least 1, got/,
+    "webhooks listen --count 0": /must be at least 1, got/,
     "webhooks listen --forward-to 70000": /^error: --forward-to must be a port up to 65535/,
     "webhooks listen --forward-to localhost:70000": /^error: --forward-to must be a URL/,
-    "webhooks replay --last 0": /must be a number at least 1, got/,
-    "router map-emails x.csv --cluster eu-1 --batch-size 0": /must be a number at least 1, got/,
-    "router map-emails x.csv --cluster eu-1 --concurrency 0": /must be a number at least 1, got/,
-    "contracts list --retries -1 --emulator": /must be a number at least 0, got/,
+    "webhooks replay --last 0": /must be at least 1, got/,
+    "router map-emails x.csv --cluster eu-1 --batch-size 0": /must be at least 1, got/,
+    "router map-emails x.csv --cluster eu-1 --concurrency 0": /must be at least 1, got/,
+    "contracts list --retries -1 --emulator": /must be at least 0, got/,
     "contracts list --base-url http://localhost:70000": /^error: --base-url must be a URL/,
   };
   for (const [line, message] of Object.entries(cases)) {

@@ -377,7 +377,7 @@ describe("svc webhooks listen", () => {
     ["--header nonsense", '--header must be NAME:VALUE, got "nonsense…"'],
     ["--header x-note:漢", '--header must be NAME:VALUE, got "x-note…"'],
     ["--header content-length:1", "--header cannot set content-length, because svc manages the headers of the"],
-    ["--count 0", "must be a number at least 1, got"],
+    ["--count 0", "must be at least 1, got"],
   ] as const) {
     it(`exits with 2 for ${argv}`, async () => {
       const { exit, stdout, stderr } = await runCli(`webhooks listen ${argv}`);

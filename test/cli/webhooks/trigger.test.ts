@@ -273,7 +273,7 @@ describe("svc webhooks replay", () => {
     ["webhooks replay nowhere.json --to 3000", "no such file"],
     ["webhooks replay nowhere.json", "--to is required"],
     ["webhooks replay --last 1 --from nowhere --to 3000", "--from: cannot read"],
-    ["webhooks replay --last 0", "must be a number at least 1, got"],
+    ["webhooks replay --last 0", "must be at least 1, got"],
   ] as const) {
     it(`exits 2 for svc ${argv}`, async () => {
       const { exit, stdout, stderr } = await runCli(argv);

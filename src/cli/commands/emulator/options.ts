@@ -62,7 +62,7 @@ function convertText(kind: OptionDeclaration["text"], text: string, origin: stri
       return text.split(",").map((word) => word.trim());
     case "number":
       if (/^\d+$/.test(text)) return Number(text);
-      throw new UsageError(`${origin} must be a number at least 0, got "${text}"`);
+      throw new UsageError(`${origin} must be at least 0, got "${text}"`);
     case undefined:
       return text;
   }
