@@ -136,6 +136,11 @@ const rejectedLines: [string, string, RegExp][] = [
     /cannot read \{\}: .*\n {2}Use --data FILE, --data - for a pipe, or --set PATH=VALUE for values\./,
   ],
   [
+    "an invalid item of an option that may be repeated",
+    "contracts send T-1 --to-emails x --base-url http://127.0.0.1:9",
+    /^error: --to-emails: Invalid email address\n/m,
+  ],
+  [
     "the name of a file after @",
     "contracts create --data @nda.json",
     /cannot read @nda\.json: no such file\n {2}Use --data FILE, --data - for a pipe/,

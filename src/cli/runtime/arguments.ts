@@ -96,6 +96,9 @@ export function toUsageError(
     if (part === "params") return describeProblem(`<${String(path[0]).replaceAll("_", "-")}>`, message);
     if (isWhole && missing) return `--${flag.flag}${part === "body" ? " (or in --data)" : ""}`;
     if (isWhole) return describeProblem(`--${flag.flag}`, message, flags[flag.flag]);
+    const items = flag && flags[flag.flag];
+    if (Array.isArray(items) && path.length === 2)
+      return describeProblem(`--${flag!.flag}`, message, items[Number(path[1])]);
     if (path.length === 0) return rephraseWithFlags(spec, message) ?? describeProblem("the body", message);
     return missing
       ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)`
