@@ -34,6 +34,8 @@ export class OperationTable {
    * Fastify's router has the same rules but is slow to build (ARCHITECTURE.md, Written by hand).
    */
   readonly #routes: readonly Route[];
+  /** Routes that can accept a path of so many segments. */
+  readonly #routesByLength: readonly (readonly Route[])[];
   readonly catchAll: BoundOperation | undefined;
   /** Methods that every path accepts, or all declared methods if there is no catch-all. */
   readonly methods: readonly string[];
@@ -51,6 +53,10 @@ export class OperationTable {
     this.all = all;
     this.#declaredRoutes = all.filter(({ operation }) => !isCatchAll(operation)).map(createRoute);
     this.#routes = this.#declaredRoutes.toSorted((a, b) => Number(a.rank > b.rank) - Number(a.rank < b.rank));
+    const maxLength = Math.max(0, ...this.#routes.map(({ segments }) => segments.length));
+    this.#routesByLength = Array.from({ length: maxLength + 1 }, (_, length) =>
+      this.#routes.filter(({ segments, takesSlashes }) => segments.length === length || takesSlashes),
+    );
     this.catchAll = all.find(({ operation }) => isCatchAll(operation));
     this.methods = listMethods(...(this.catchAll ? [this.catchAll] : all));
     this.#lenientSlashes = lenientSlashes;
@@ -101,11 +107,11 @@ export class OperationTable {
 
   #find(method: string | undefined, path: string): OperationMatch | undefined {
     const input = path.split("/");
-    for (const route of this.#routes) {
+    for (const route of this.#routesByLength[input.length] ?? this.#routes) {
       const values = matchSegments(route, input);
       if (!values || (method !== undefined && !route.methods.includes(method))) continue;
       const params: Record<string, string> = Object.create(null);
-      for (const [i, name] of route.names.entries()) if (name !== undefined) params[name] = values[i]!;
+      for (let i = 0; i < values.length; i += 1) if (route.names[i] !== undefined) params[route.names[i]!] = values[i]!;
       return { bound: route.bound, params };
     }
     return undefined;

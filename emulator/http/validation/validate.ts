@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { getValueAt, lookupTable } from "../../../src/base/object.ts";
-import { pickLastValues, type RequestFields } from "../bodies/fields.ts";
+import { getLastValue, pickLastValues, type RequestFields } from "../bodies/fields.ts";
 import type { DecodedBody } from "../bodies/json.ts";
 import { coerceLax, type StringCoercer, stringCoercers } from "./lax-coercion.ts";
 import {
@@ -65,24 +65,25 @@ function createFieldsCheck(part: Exclude<RequestPart, "body">, schema: z.ZodObje
     return { name, isList: element !== undefined, coerce };
   });
   const target = partOfInput[part];
-  return (parts, input, problems) => {
-    const received = parts[target];
-    // Only declared headers are validated, because the others belong to the protocol. Other undeclared names remain,
-    // because the schema decides whether they are valid.
-    const source: Record<string, unknown> = part === "header" ? Object.create(null) : pickLastValues(received);
-    const values: Record<string, unknown> = Object.assign(Object.create(null), source);
+  /** Only declared headers are validated, because the others belong to the protocol. */
+  const pickFields = (received: RequestFields, isCoerced: boolean) => {
+    // Other undeclared names remain, because the schema decides whether they are valid.
+    const values: Record<string, unknown> = part === "header" ? Object.create(null) : pickLastValues(received);
     for (const { name, isList, coerce } of fields) {
       const value = received[name];
       if (value === undefined) continue;
-      const texts = [value].flat();
-      source[name] = isList ? texts : texts.at(-1);
-      values[name] = isList ? texts.map((text) => coerce(text)) : coerce(texts.at(-1)!);
+      const read = isCoerced ? coerce : keepString;
+      values[name] = isList ? [value].flat().map((text) => read(text)) : read(getLastValue(value)!);
     }
-    const parsed = schema.safeParse(values);
+    return values;
+  };
+  return (parts, input, problems) => {
+    const parsed = schema.safeParse(pickFields(parts[target], true));
     if (parsed.success) {
       input[target] = parsed.data;
       return;
     }
+    const source = pickFields(parts[target], false);
     for (const issue of parsed.error.issues) problems.push({ part, issue, schema, source });
   };
 }
