@@ -95,18 +95,15 @@ export function composeCommands(group: string): Promise<readonly ListedCommand[]
 async function composeGroup(group: string): Promise<readonly ListedCommand[]> {
   const { deriveSpecs } = await import("../../derive/specs.ts");
   const specs = deriveSpecs();
-  const byWords = new Map((specs[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
-  const adjustedCommands = (await loadWrittenCommands(group)).map(([command, module]) => {
-    const { extendsDerived: other } = command;
-    const words = command.words.join(" ");
-    const spec =
-      typeof other === "string"
-        ? specs[other.split(" ", 1)[0]!]?.find((spec) => spec.words.join(" ") === other)
-        : byWords.get(words);
-    byWords.delete(words);
-    return { ...toDeclaredCommand(command, spec), module };
+  const findSpec = (line: string) => specs[line.split(" ", 1)[0]!]?.find(({ words }) => words.join(" ") === line);
+  const written = (await loadWrittenCommands(group)).map(([command, module]) => {
+    const line = command.words.join(" ");
+    const base = typeof command.extendsDerived === "string" ? command.extendsDerived : line;
+    return { line, command: { ...toDeclaredCommand(command, findSpec(base)), module } };
   });
-  return [...adjustedCommands, ...byWords.values()].map((command) => ({
+  const replaced = new Set(written.map(({ line }) => line));
+  const derived = (specs[group] ?? []).filter(({ words }) => !replaced.has(words.join(" ")));
+  return [...written.map(({ command }) => command), ...derived].map((command) => ({
     words: command.words,
     loadDeclaration: () => command,
   }));
