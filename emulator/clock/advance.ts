@@ -175,12 +175,12 @@ export const readQueueStatus = (
   store: Store,
   workspaceId?: number,
 ): Promise<{ next_due: number | null; pending: number }> =>
-  store.read(async (view) => {
+  store.read((view) => {
     if (workspaceId !== undefined) {
-      const entries = await view.list(schedule, { by: "due" });
+      const entries = view.list(schedule, { by: "due" });
       const ownEntries = entries.filter(({ workspace_id }) => workspace_id === workspaceId);
       return { next_due: ownEntries[0]?.due ?? null, pending: ownEntries.length };
     }
-    const [first] = await view.list(schedule, { by: "due", limit: 1 });
-    return { next_due: first?.due ?? null, pending: await view.count(schedule) };
+    const [first] = view.list(schedule, { by: "due", limit: 1 });
+    return { next_due: first?.due ?? null, pending: view.count(schedule) };
   });

@@ -95,8 +95,8 @@ export class Dispatcher {
    * Runs due entries of a cause and of these kinds before all other entries. Resolves when their outcomes are durable.
    */
   async prioritize(cause: string, matchesKind: (kind: string) => boolean): Promise<void> {
-    const outcomes = await this.#options.store.read(async (view) => {
-      const entries = await view.list(schedule, { by: "cause", equals: cause });
+    const outcomes = await this.#options.store.read((view) => {
+      const entries = view.list(schedule, { by: "cause", equals: cause });
       return entries
         .filter((entry) => matchesKind(entry.kind) && this.#mayRun(entry))
         .map((entry) => {
@@ -157,8 +157,8 @@ export class Dispatcher {
     const { store, clock } = this.#options;
     const now = clock.now();
     if (now <= this.#listedUntil) return;
-    await store.read(async (view) => {
-      const entries = await view.list(schedule, { by: "due", from: this.#listedUntil + 1, to: now });
+    await store.read((view) => {
+      const entries = view.list(schedule, { by: "due", from: this.#listedUntil + 1, to: now });
       for (const entry of entries) this.#addIfDue(entry);
     });
     // An entry starts only when the entry and its time are durable, because a crash cannot undo a request.
@@ -189,7 +189,7 @@ export class Dispatcher {
 
   /** Runs an entry that has a slot. Drops an entry that has changed or whose time was undone. */
   async #run(view: View, entry: ScheduledEntry): Promise<void> {
-    const queuedEntry = view.getSync(schedule, entry.id);
+    const queuedEntry = view.get(schedule, entry.id);
     if (queuedEntry !== entry || !this.#mayRun(entry)) return this.#release(entry, queuedEntry ? undefined : "gone");
     const { handlers, clock } = this.#options;
     const at = clock.now();
@@ -208,13 +208,12 @@ export class Dispatcher {
   /** Commits runs in one transaction. The next transaction starts while this one is written to the disk. */
   async #commit(batch: readonly Run[]): Promise<void> {
     const { store, clock, handlers, createCauseRow } = this.#options;
-    const commitAll = async (tx: Transaction) => {
+    const commitAll = (tx: Transaction) => {
       this.stopSignal.throwIfAborted();
-      const outcomes: string[] = [];
-      for (const { entry, commit } of batch) {
+      const outcomes = batch.map(({ entry, commit }) => {
         const cause = createRunCause(entry, handlers[entry.kind]?.action, clock, createCauseRow);
-        outcomes.push(await tx.withCause(cause, () => commit(tx)));
-      }
+        return tx.withCause(cause, () => commit(tx));
+      });
       for (const { entry } of batch) this.#rotation.finish(entry);
       return outcomes;
     };

@@ -21,6 +21,6 @@ export type JobHandlers = Readonly<Record<string, JobHandler>>;
 
 /**
  * Commits the outcome. In the same transaction the entry leaves the queue or moves to a later time. Returns the outcome
- * as one word, synchronously if nothing is awaited.
+ * as one word.
  */
-export type JobCommit = (tx: Transaction) => Promise<string> | string;
+export type JobCommit = (tx: Transaction) => string;

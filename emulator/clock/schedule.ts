@@ -54,9 +54,9 @@ export function enqueue(
   return entry;
 }
 
-export async function endContractEntries(tx: Transaction, contractId: number): Promise<void> {
+export function endContractEntries(tx: Transaction, contractId: number): void {
   const equals = toContractKey(contractId);
-  for (const entry of await tx.list(schedule, { by: "endable", equals })) dequeue(tx, entry);
+  for (const entry of tx.list(schedule, { by: "endable", equals })) dequeue(tx, entry);
 }
 
 /** Removes an entry from the queue, in the transaction that records its outcome. */

@@ -28,19 +28,19 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
   if (!payload) return createJsonPassthrough(200, {});
   const findWorkspace = createWorkspaceFinder(app === "chat_a" ? listTeams(payload) : listTenants(payload), context);
   if (webhook === "options")
-    return context.store.read(async (view) => {
-      const workspace = await findWorkspace(view, finding);
-      return createJsonPassthrough(200, { options: workspace ? await listOptions(view, payload, workspace) : [] });
+    return context.store.read((view) => {
+      const workspace = findWorkspace(view, finding);
+      return createJsonPassthrough(200, { options: workspace ? listOptions(view, payload, workspace) : [] });
     });
   const comment = app === "chat_a" ? parseChatAComment(payload) : parseChatBComment(payload);
   const compositeId = comment?.references
     .map((reference) => /\b[TH]-\d{1,15}\b/.exec(reference)?.[0])
     .find((id) => id !== undefined);
   if (!comment || (compositeId === undefined && !comment.isAboutContract)) return createJsonPassthrough(200, {});
-  const isAdded = await context.store.transaction(`${app}.${webhook}`, async (tx) => {
-    const workspace = await findWorkspace(tx, finding);
+  const isAdded = await context.store.transaction(`${app}.${webhook}`, (tx) => {
+    const workspace = findWorkspace(tx, finding);
     if (!workspace) return false;
-    const contract = compositeId === undefined ? undefined : await findContract(tx, workspace, compositeId);
+    const contract = compositeId === undefined ? undefined : findContract(tx, workspace, compositeId);
     if (!contract) {
       const problem =
         compositeId === undefined ? "no contract is given" : `the workspace has no contract ${compositeId}`;
@@ -48,7 +48,7 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
       return false;
     }
     const author = { by: { name: comment.author }, id: workspace.acting_user_id };
-    await addComment(tx, context, contract, comment.text.slice(0, maxCommentLength), author);
+    addComment(tx, context, contract, comment.text.slice(0, maxCommentLength), author);
     return true;
   });
   if (!isAdded) return createJsonPassthrough(200, {});
@@ -124,8 +124,8 @@ function parseChatBComment(activity: Payload): ChatComment | undefined {
 
 const createWorkspaceFinder =
   (teams: readonly string[], { cluster }: ClusterContext) =>
-  async (view: View, finding: FindingReporter): Promise<Workspace | undefined> => {
-    const clusterWorkspaces = await view.list(workspaces, { by: "cluster", equals: cluster.id });
+  (view: View, finding: FindingReporter): Workspace | undefined => {
+    const clusterWorkspaces = view.list(workspaces, { by: "cluster", equals: cluster.id });
     const workspace = clusterWorkspaces.find(({ chat_a_teams, chat_b_tenants }) =>
       teams.some((team) => [...chat_a_teams, ...chat_b_tenants].includes(team)),
     );
@@ -134,8 +134,8 @@ const createWorkspaceFinder =
     return workspace;
   };
 
-async function findContract(view: View, { id }: Workspace, compositeId: string): Promise<Contract | undefined> {
-  const row = await view.get(contracts, Number(compositeId.slice(2)));
+function findContract(view: View, { id }: Workspace, compositeId: string): Contract | undefined {
+  const row = view.get(contracts, Number(compositeId.slice(2)));
   const isFound = row?.workspace_id === id && row.deleted_at === null && formatCompositeId(row) === compositeId;
   return isFound ? row : undefined;
 }
@@ -144,9 +144,9 @@ async function findContract(view: View, { id }: Workspace, compositeId: string):
 const maxOptions = 100;
 const maxOptionLength = 75;
 
-async function listOptions(view: View, payload: Payload, { id }: Workspace) {
+function listOptions(view: View, payload: Payload, { id }: Workspace) {
   const query = (findString(payload, "value") ?? "").toLowerCase();
-  const all = await view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true });
+  const all = view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true });
   const matches = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
   return matches
     .slice(0, maxOptions)
@@ -174,8 +174,8 @@ export const acceptBillingEvent: ForwardedHandler = async ({ body }, { store, cl
   const customer = [...findCustomerIds(event)].find((id) => id.startsWith(prefix) && id.length > prefix.length);
   const number = Number(customer?.slice(prefix.length));
   const occurredAt = Number(findString(event, "occurred_at") ?? Number.NaN) * 1_000;
-  await store.transaction("billing.event", async (tx) => {
-    const workspace = Number.isSafeInteger(number) ? await tx.get(workspaces, number) : undefined;
+  await store.transaction("billing.event", (tx) => {
+    const workspace = Number.isSafeInteger(number) ? tx.get(workspaces, number) : undefined;
     if (workspace?.cluster_id !== cluster.id)
       return finding("unknown-workspace", `${cluster.id} has no workspace for the customer ${customer}`);
     const { billed_at } = workspace;

@@ -181,10 +181,9 @@ async function listContractsOfRecord(
   if (!record) return [];
   const slices = workspaceIds.map((id) => ({ by: "external", equals: toWorkspaceKey(id, record.id) }) as const);
   const matches = await store.read((view) =>
-    Promise.all(slices.map((slice) => view.list(contracts, { ...slice, reverse: true, limit: maxCheckedContracts }))),
+    slices.flatMap((slice) => view.list(contracts, { ...slice, reverse: true, limit: maxCheckedContracts })),
   );
   return matches
-    .flat()
     .filter((row) => matchesName(record.type, row.external_metadata?.record_type))
     .sort((a, b) => b.id - a.id)
     .slice(0, maxCards);

@@ -34,12 +34,12 @@ export const acceptMailerEvent: ForwardedHandler = async ({ body }, { store, clo
     finding("unknown-mailer-event", `${type.slice(0, 100)} is not one of ${Object.keys(mailerEvents).join(", ")}`);
     return createJsonPassthrough(200, {});
   }
-  await store.transaction("mailer.webhook", async (tx) => {
+  await store.transaction("mailer.webhook", (tx) => {
     const { email_id, contract_id, purpose, recipient } = Metadata;
     const selector = { email_id, contract_id, purpose, recipient: recipient ?? Recipient ?? address };
-    const email = await findEmail(tx, { ...selector, cluster_id: cluster.id });
+    const email = findEmail(tx, { ...selector, cluster_id: cluster.id });
     if (!email) return finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
-    await emitEmailEvent(tx, clock, email, { type, detail: (OriginalLink ?? Description)?.slice(0, 1_000) ?? null });
+    emitEmailEvent(tx, clock, email, { type, detail: (OriginalLink ?? Description)?.slice(0, 1_000) ?? null });
   });
   return createJsonPassthrough(200, {});
 };
@@ -55,25 +55,20 @@ export const buildEmailEventData = (
 });
 
 /** An e-mail about a contract has a second activity (DECISIONS.md, R27). A deleted contract emits nothing. */
-export async function emitEmailEvent(tx: Transaction, clock: Clock, email: Email, event: Omit<EmailEvent, "at">) {
+export function emitEmailEvent(tx: Transaction, clock: Clock, email: Email, event: Omit<EmailEvent, "at">) {
   const at = clock.now();
   recordEmailEvent(tx, email, { ...event, at });
   const { workspace_id, contract_id, purpose } = email;
   if (workspace_id === null) return;
-  const row = contract_id === null ? undefined : await tx.get(contracts, contract_id);
+  const row = contract_id === null ? undefined : tx.get(contracts, contract_id);
   if (contract_id !== null && (!row || row.deleted_at !== null)) return;
-  const common = {
-    workspace_id,
-    at,
-    performed_by: systemPerformer,
-    contract: row && (await readContractFacts(tx, row)),
-  };
+  const common = { workspace_id, at, performed_by: systemPerformer, contract: row && readContractFacts(tx, row) };
   const data = buildEmailEventData(email, at);
   const mailer_event = { type: event.type, purpose };
-  await emitEvent(tx, clock, { ...common, activity: "MAILER_EMAIL_EVENT", data: { ...data, mailer_event } });
+  emitEvent(tx, clock, { ...common, activity: "MAILER_EMAIL_EVENT", data: { ...data, mailer_event } });
   if (purpose !== "signing" && purpose !== "redlining") return;
   const kind = purpose === "signing" ? "SIGNING" : "REDLINING";
-  await emitEvent(tx, clock, { ...common, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
+  emitEvent(tx, clock, { ...common, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
 }
 
 /** Reports whether the provider has already reported a delivery or its failure. */
@@ -86,13 +81,13 @@ export async function recordLinkClick(
   { id, cluster_id }: Contract,
   recipient: string,
 ): Promise<void> {
-  const findUnopened = async (view: View): Promise<Email | undefined> => {
-    const email = await findEmail(view, { cluster_id, contract_id: String(id), recipient });
+  const findUnopened = (view: View): Email | undefined => {
+    const email = findEmail(view, { cluster_id, contract_id: String(id), recipient });
     return email?.events.some(({ type }) => type === "Click") ? undefined : email;
   };
   if (!(await store.read(findUnopened))) return;
-  await store.transaction("open the link of an e-mail", async (tx) => {
-    const email = await findUnopened(tx);
-    if (email) await emitEmailEvent(tx, clock, email, { type: "Click", detail: email.path });
+  await store.transaction("open the link of an e-mail", (tx) => {
+    const email = findUnopened(tx);
+    if (email) emitEmailEvent(tx, clock, email, { type: "Click", detail: email.path });
   });
 }

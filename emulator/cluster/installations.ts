@@ -13,12 +13,12 @@ import { readOAuthParameters } from "./response.ts";
  * The state names the cluster if the router reads it. The redirects of chat_a go to all clusters of a destination, so
  * its state does not (specification, oauth_redirect).
  */
-export async function beginAppInstallation(
+export function beginAppInstallation(
   tx: Transaction,
   { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
   app: InstallableApp,
   { id: workspace_id, cluster_id }: Workspace,
-): Promise<AppInstallation> {
+): AppInstallation {
   const row: AppInstallation = {
     id: tx.next("installation"),
     app,
@@ -31,7 +31,7 @@ export async function beginAppInstallation(
     ended_at: null,
   };
   tx.put(appInstallations, row);
-  await evictOldest(tx, appInstallations, { stays: ({ status }) => status === "INSTALLED" });
+  evictOldest(tx, appInstallations, { stays: ({ status }) => status === "INSTALLED" });
   return row;
 }
 
@@ -48,8 +48,8 @@ export const completeAppInstallation: ForwardedHandler = async (request, { store
     finding("installation-refused", detail);
     return createJsonPassthrough(status, { detail });
   };
-  return store.transaction("installations.redirect", async (tx) => {
-    const [installation] = await tx.list(appInstallations, { by: "state", equals: state, limit: 1 });
+  return store.transaction("installations.redirect", (tx) => {
+    const [installation] = tx.list(appInstallations, { by: "state", equals: state, limit: 1 });
     if (installation?.cluster_id !== cluster.id || installation.app !== app || installation.status !== "PENDING") {
       return reject(404, "Unknown or used state");
     }
@@ -58,7 +58,7 @@ export const completeAppInstallation: ForwardedHandler = async (request, { store
       tx.put(appInstallations, { ...installation, status: "REFUSED", ended_at });
       return reject(400, `The installation was denied: ${error}`);
     }
-    const account = await redeemProviderCode(tx, app, code);
+    const account = redeemProviderCode(tx, app, code);
     if (!account) return reject(400, "Unknown or used code");
     tx.put(appInstallations, { ...installation, status: "INSTALLED", account, ended_at });
     // The router does not need the owner of a provider's account, because providers send no requests.

@@ -35,24 +35,24 @@ export function paginateList<Row>(rows: readonly Row[], { page, limit }: Paging)
 }
 
 /** Returns a page of a slice of a collection. Only the rows of the page are read. */
-export async function paginateSlice<Row extends object, Index extends string>(
+export function paginateSlice<Row extends object, Index extends string>(
   view: View,
   collection: Rows<Row, Index>,
   slice: Omit<IndexQuery<Index>, "offset" | "limit">,
   { page, limit }: Paging,
-): Promise<Page<Row>> {
+): Page<Row> {
   return {
     page,
     limit,
-    total_results: await view.count(collection, slice),
-    results: [...(await view.list(collection, { ...slice, offset: (page - 1) * limit, limit }))],
+    total_results: view.count(collection, slice),
+    results: [...view.list(collection, { ...slice, offset: (page - 1) * limit, limit })],
   };
 }
 
-export const mapPage = async <Row, Result>(
-  page: Page<Row>,
-  toRecord: (row: Row) => Result | Promise<Result>,
-): Promise<Page<Result>> => ({ ...page, results: await Promise.all(page.results.map(toRecord)) });
+export const mapPage = <Row, Result>(page: Page<Row>, toRecord: (row: Row) => Result): Page<Result> => ({
+  ...page,
+  results: page.results.map(toRecord),
+});
 
 export type OAuthParameters = Readonly<Record<string, string>>;
 

@@ -62,9 +62,9 @@ export interface LeaderSession {
 
 /** Returns the virtual time of the newest cause or attempt, or -Infinity. */
 const readLastChangeTime = (store: Store): Promise<number> =>
-  store.read(async (view) => {
+  store.read((view) => {
     const newest = { reverse: true, limit: 1 } as const;
-    const rows = [...(await view.list(causes, newest)), ...(await view.list(attempts, newest))];
+    const rows = [...view.list(causes, newest), ...view.list(attempts, newest)];
     return Math.max(...rows.map(({ at }) => at));
   });
 

@@ -52,8 +52,8 @@ function toRunRecords(view: View, runs: readonly FinishedEntry[]) {
   const lastAttempts = new Map(runs.flatMap((run) => (run.kind === "deliver" ? [[run.ref, run] as const] : [])));
   return runs.map((run) => {
     const { at, kind, ref, outcome } = run;
-    const delivery = lastAttempts.get(ref) === run ? view.getSync(deliveries, Number(ref)) : undefined;
-    const status_text = delivery && getStatusText(delivery, view.getSync(webhookRows, delivery.webhook_id));
+    const delivery = lastAttempts.get(ref) === run ? view.get(deliveries, Number(ref)) : undefined;
+    const status_text = delivery && getStatusText(delivery, view.get(webhookRows, delivery.webhook_id));
     return { at: toIsoMillis(at), kind, ref, outcome, status_text: status_text ?? outcome };
   });
 }

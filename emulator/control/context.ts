@@ -76,11 +76,11 @@ interface PageInput {
 /** Creates a handler that lists a page of a collection, newest first. */
 export const createListHandler = <Row extends object, Item>(
   collection: Rows<Row>,
-  toItem: (row: Row, view: View, context: ControlContext) => Item | Promise<Item>,
+  toItem: (row: Row, view: View, context: ControlContext) => Item,
 ) =>
-  inView(async (view, { query }: PageInput, context: ControlContext & HandlerCall<never, ControlCaller>) => {
-    const { rows, total } = await listPage(view, collection, query);
-    return { items: await Promise.all(rows.map((row) => toItem(row, view, context))), total };
+  inView((view, { query }: PageInput, context: ControlContext & HandlerCall<never, ControlCaller>) => {
+    const { rows, total } = listPage(view, collection, query);
+    return { items: rows.map((row) => toItem(row, view, context)), total };
   });
 
 export interface ConsoleAsset {

@@ -37,8 +37,8 @@ import type { ControlContext, ControlHandlers } from "./context.ts";
 export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock, settings }) => {
     await deleteExpiredRecords(store, clock.now());
-    return store.read(async (view) => {
-      const { rows, total } = await listDeliveries(view, toFilter(query), query);
+    return store.read((view) => {
+      const { rows, total } = listDeliveries(view, toFilter(query), query);
       return { items: rows.map((row) => toListRecord(view, row, settings)), total };
     });
   },
@@ -53,18 +53,18 @@ export const deliveryHandlers = {
 
   "deliveries.record": async ({ body }, { store, clock, settings, fail }) => {
     const id = body.webhook;
-    const delivery = await store.transaction("deliveries.record", async (tx) => {
-      const webhook = (await tx.get(webhookRows, id)) ?? fail("no-such-webhook", { id });
+    const delivery = await store.transaction("deliveries.record", (tx) => {
+      const webhook = tx.get(webhookRows, id) ?? fail("no-such-webhook", { id });
       return recordForeignDelivery(tx, webhook, body, clock.now());
     });
     return readDelivery(store, delivery.id, settings, () => fail("no-such-webhook", { id }));
   },
 
   "deliveries.resend": async ({ params: { id } }, { store, clock, runner, settings, fail }) => {
-    const resend = await store.transaction("deliveries.resend", async (tx) => {
-      const delivery = (await tx.get(deliveries, id)) ?? fail("no-such-delivery", { id });
+    const resend = await store.transaction("deliveries.resend", (tx) => {
+      const delivery = tx.get(deliveries, id) ?? fail("no-such-delivery", { id });
       const { webhook_id } = delivery;
-      if (!(await tx.get(webhookRows, webhook_id))) fail("webhook-deleted", { webhook_id });
+      if (!tx.get(webhookRows, webhook_id)) fail("webhook-deleted", { webhook_id });
       return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery, clock.now()).id) };
     });
     await resend.outcome;
@@ -88,9 +88,9 @@ const toFilter = ({ webhook: webhook_id, activity, contract, outcome }: Delivery
 });
 
 async function readDelivery(store: Store, id: number, settings: EmulatorSettings, fail: Fail<"no-such-delivery">) {
-  const { record, headers, requestBody, attempts } = await store.read(async (view) => {
+  const { record, headers, requestBody, attempts } = await store.read((view) => {
     const { delivery, ...details } = showDelivery(view, id, settings.webhookJson) ?? fail("no-such-delivery", { id });
-    const headers = details.headers ?? (await readHeaders(view, delivery, details.requestBody));
+    const headers = details.headers ?? readHeaders(view, delivery, details.requestBody);
     return { ...details, record: toDeliveryRecord(view, delivery, settings), headers };
   });
   return {
@@ -105,9 +105,9 @@ async function readDelivery(store: Store, id: number, settings: EmulatorSettings
   };
 }
 
-async function readHeaders(view: View, { id, webhook_id, workspace_id, created_at: at }: Delivery, body: string) {
-  const webhook = await view.get(webhookRows, webhook_id);
-  const workspace = await view.get(workspaces, workspace_id);
+function readHeaders(view: View, { id, webhook_id, workspace_id, created_at: at }: Delivery, body: string) {
+  const webhook = view.get(webhookRows, webhook_id);
+  const workspace = view.get(workspaces, workspace_id);
   const customHeaders = Object.keys(webhook?.custom_headers ?? {}).map((name) => [name, ""]);
   return {
     ...Object.fromEntries(customHeaders),
@@ -119,7 +119,7 @@ async function readHeaders(view: View, { id, webhook_id, workspace_id, created_a
 /** Includes the status of the webhook, which decides whether the planned attempt is sent (DECISIONS.md, C18). */
 export function toDeliveryRecord(view: View, row: Delivery, settings: ScheduleSettings) {
   const { id, webhook_id, workspace_id, activity, contract_id, label, outcome } = row;
-  const webhook = view.getSync(webhookRows, webhook_id);
+  const webhook = view.get(webhookRows, webhook_id);
   const lastAttempt = listAttempts(view, row).at(-1);
   return {
     ...{ id, webhook_id, workspace_id, activity, contract_id, outcome },
@@ -130,7 +130,7 @@ export function toDeliveryRecord(view: View, row: Delivery, settings: ScheduleSe
     last_response: lastAttempt ? formatLastResponse(lastAttempt) : null,
     next_attempt_at: row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at),
     postponement: toFaultRecord(row.postponement),
-    max_attempts: getMaxAttempts(getRetrySchedule(view.getSync(workspaces, workspace_id), settings)),
+    max_attempts: getMaxAttempts(getRetrySchedule(view.get(workspaces, workspace_id), settings)),
     created_at: toIsoMillis(row.created_at),
   };
 }
@@ -207,8 +207,8 @@ function toEventKey({ collection, before, after }: RowChange, now: number): Even
 function readEvents(view: View, keys: readonly EventKey[], query: DeliveryQuery, settings: ScheduleSettings) {
   const filter = toFilter(query);
   return keys.flatMap((key) => {
-    const delivery = view.getSync(deliveries, key.delivery);
-    const attempt = view.getSync(attempts, key.attempt);
+    const delivery = view.get(deliveries, key.delivery);
+    const attempt = view.get(attempts, key.attempt);
     if (!delivery || (key.attempt !== undefined && !attempt) || !matchesFilter(delivery, filter)) return [];
     const record = toDeliveryRecord(view, delivery, settings);
     return [{ ...record, at: toIsoMillis(key.at), attempt: attempt ? toAttemptRecord(attempt) : null }];

@@ -37,15 +37,15 @@ const codeFailures = {
 } as const;
 
 export const deviceGrantHandlers = {
-  "device-grants.list": inView(async (view) =>
-    (await view.list(deviceGrants, { reverse: true, limit: maxListed })).map(toDeviceRecord),
+  "device-grants.list": inView((view) =>
+    view.list(deviceGrants, { reverse: true, limit: maxListed }).map(toDeviceRecord),
   ),
 
   "device-grants.approve": async ({ params: { user_code }, body }, context) => {
     const { store, clusters, fail } = context;
-    const grant = await store.transaction("device-grants.approve", async (tx) => {
+    const grant = await store.transaction("device-grants.approve", (tx) => {
       const { workspace } = context.caller.token;
-      const result = await decideDeviceGrant(tx, context, { ...body, user_code }, workspace?.id);
+      const result = decideDeviceGrant(tx, context, { ...body, user_code }, workspace?.id);
       if (typeof result !== "string") return result;
       if (result === "no-cluster")
         return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "", known: clusters.map(({ id }) => id) });
@@ -104,9 +104,9 @@ async function renderQuestion(
   problem?: string,
 ): Promise<HtmlPage> {
   const { store, clock, clusters } = context;
-  const [grant, client] = await store.read(async (view) => {
-    const grant = await findGrantByUserCode(view, user_code);
-    return [grant, grant && (await view.get(oauthClients, grant.client_id))] as const;
+  const [grant, client] = await store.read((view) => {
+    const grant = findGrantByUserCode(view, user_code);
+    return [grant, grant && view.get(oauthClients, grant.client_id)] as const;
   });
   if (!grant) return renderEntryPage(decisionMessages.unknown, user_code);
   if (grant.expires_at <= clock.now()) return renderEntryPage(decisionMessages.expired, user_code);
@@ -143,21 +143,21 @@ type DecisionProblem = DecisionRejection | "no-cluster" | "no-person";
  * Approves or denies a user code, like the operation of the clusters. The approver is stored, so the tokens are issued
  * for this user. A token that is bound to a workspace approves as a user of this workspace.
  */
-async function decideDeviceGrant(
+function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,
   { user_code, status, cluster_id, email }: DeviceDecision,
   workspaceId?: number,
-): Promise<DeviceGrant | DecisionProblem> {
-  const workspace = workspaceId === undefined ? undefined : await tx.get(workspaces, workspaceId);
-  const boundClusterId = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
+): DeviceGrant | DecisionProblem {
+  const workspace = workspaceId === undefined ? undefined : tx.get(workspaces, workspaceId);
+  const boundClusterId = findGrantByUserCode(tx, user_code)?.cluster_id ?? undefined;
   const clusterId = cluster_id ?? workspace?.cluster_id ?? boundClusterId;
   const candidates = clusters.filter(({ id }) => (clusterId ?? id) === id && (workspace?.cluster_id ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
-  const person = await findApprover(tx, candidates, workspace, email);
+  const person = findApprover(tx, candidates, workspace, email);
   if (!person) return "no-person";
 
-  const grant = await decideGrant(tx, clock.now(), user_code, { status, cluster_id: person.cluster.id });
+  const grant = decideGrant(tx, clock.now(), user_code, { status, cluster_id: person.cluster.id });
   if (typeof grant !== "string" && person.user && status === "AUTHORIZED" && !grant.redeemed) {
     tx.put(deviceApprovals, { device_code: grant.device_code, user_id: person.user.id });
   }
@@ -165,7 +165,7 @@ async function decideDeviceGrant(
 }
 
 /** Without an address, the acting user of the workspace approves, or of the cluster's first workspace. */
-async function findApprover(
+function findApprover(
   tx: Transaction,
   candidates: ControlContext["clusters"],
   workspace: Workspace | undefined,
@@ -175,8 +175,8 @@ async function findApprover(
     if (email === undefined && workspace === undefined) return { cluster };
     const user =
       email === undefined
-        ? await findUserById(tx, cluster.id, workspace!.acting_user_id)
-        : await findUserByEmail(tx, cluster.id, email);
+        ? findUserById(tx, cluster.id, workspace!.acting_user_id)
+        : findUserByEmail(tx, cluster.id, email);
     if (user) return { cluster, user };
   }
   return undefined;

@@ -19,8 +19,8 @@ export const emailHandlers = {
       purpose,
     };
     const indexedFields = { recipient: "recipient", contract_id: "contract", purpose: "purpose" } as const;
-    return context.store.read(async (view) => {
-      const { rows, total } = await listPage(view, emails, query, filter, indexedFields);
+    return context.store.read((view) => {
+      const { rows, total } = listPage(view, emails, query, filter, indexedFields);
       return { items: rows.map((row) => toEmailRecord(view, row, context)), total };
     });
   },
@@ -37,8 +37,8 @@ export function toEmailRecord(
   { settings, clusters }: Pick<ControlContext, "settings" | "clusters">,
 ) {
   const { path: _, sent_at, events, ...rest } = row;
-  const contract = view.getSync(contracts, row.contract_id)?.name ?? `contract ${row.contract_id}`;
-  const sender = view.getSync(workspaces, row.workspace_id)?.name ?? "The service";
+  const contract = view.get(contracts, row.contract_id)?.name ?? `contract ${row.contract_id}`;
+  const sender = view.get(workspaces, row.workspace_id)?.name ?? "The service";
   return {
     ...rest,
     ...composeEmail(row, contract, sender),

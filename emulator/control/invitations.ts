@@ -21,27 +21,27 @@ import { matchesFilter } from "../store/rows.ts";
 import { type ControlContext, type ControlHandlers, createListHandler } from "./context.ts";
 
 export const invitationHandlers = {
-  "invitations.list": inView(async (view, { query }, context) => {
-    const { rows, total } = await listMatching(view, query);
-    return { items: await Promise.all(rows.map((row) => toInvitationRecord(view, row, context))), total };
+  "invitations.list": inView((view, { query }, context) => {
+    const { rows, total } = listMatching(view, query);
+    return { items: rows.map((row) => toInvitationRecord(view, row, context)), total };
   }),
 
-  "invitations.accept": inTransaction(async (tx, { params: { token } }, context) => {
+  "invitations.accept": inTransaction((tx, { params: { token } }, context) => {
     const { clock, fail } = context;
-    const invitation = await tx.get(invitations, token);
+    const invitation = tx.get(invitations, token);
     if (!invitation) {
-      const [workspace] = await tx.list(workspaces, { by: "invite", equals: token });
+      const [workspace] = tx.list(workspaces, { by: "invite", equals: token });
       return workspace
         ? fail("invitation-without-recipient", { workspace: workspace.name })
         : fail("no-such-invitation");
     }
     const { email, contract_id, state } = invitation;
     if (contract_id !== null) {
-      const row = await tx.get(contracts, contract_id);
+      const row = tx.get(contracts, contract_id);
       return fail("invitation-to-contract", { email, contract: row ? formatCompositeId(row) : `${contract_id}` });
     }
     if (state !== "PENDING") return fail("invitation-already-accepted", { email });
-    await acceptInvitation(tx, invitation, clock.now());
+    acceptInvitation(tx, invitation, clock.now());
     return toInvitationRecord(tx, { ...invitation, state: "ACCEPTED" }, context);
   }),
 
@@ -51,16 +51,14 @@ export const invitationHandlers = {
     workspace_id: workspace?.workspace_id ?? null,
   })),
 
-  "user-tasks.list": createListHandler(userTasks, async (row, view, { clock }) => ({
+  "user-tasks.list": createListHandler(userTasks, (row, view, { clock }) => ({
     ...toTaskRecord(row, clock.now()),
     workspace_id: row.workspace_id,
     task_category: row.task_category,
-    assignees: await Promise.all(
-      row.assignees.map(async ({ user_id, assignee_type }) => ({
-        email: (await toOrgUser(view, user_id)).email,
-        assignee_type,
-      })),
-    ),
+    assignees: row.assignees.map(({ user_id, assignee_type }) => ({
+      email: toOrgUser(view, user_id).email,
+      assignee_type,
+    })),
     intake_ids: row.intake_ids,
     created_at: toIsoMillis(row.created_at),
   })),
@@ -69,7 +67,7 @@ export const invitationHandlers = {
 type InvitationQuery = InputOf<typeof listInvitations>["query"];
 
 /** Returns issued invitations, newest first, and then the invitations of seeds. */
-async function listMatching(view: View, { cluster, workspace, email, kind, state, limit, offset }: InvitationQuery) {
+function listMatching(view: View, { cluster, workspace, email, kind, state, limit, offset }: InvitationQuery) {
   const emailKey = email && toAddressKey(email);
   const slice: IndexQuery<"email" | "workspace"> =
     emailKey !== undefined
@@ -77,8 +75,8 @@ async function listMatching(view: View, { cluster, workspace, email, kind, state
       : workspace !== undefined
         ? { by: "workspace", equals: workspace }
         : {};
-  const issuedInvitations: readonly AnyInvitation[] = await view.list(invitations, { ...slice, reverse: true });
-  const seedInvitations = (await view.list(workspaces)).flatMap(listSeededInvitations);
+  const issuedInvitations: readonly AnyInvitation[] = view.list(invitations, { ...slice, reverse: true });
+  const seedInvitations = view.list(workspaces).flatMap(listSeededInvitations);
   const matches = [...issuedInvitations, ...seedInvitations].filter(
     (row) =>
       matchesFilter(row, { cluster_id: cluster, workspace_id: workspace, kind, state }) &&
@@ -87,30 +85,26 @@ async function listMatching(view: View, { cluster, workspace, email, kind, state
   return { rows: matches.slice(offset, offset + limit), total: matches.length };
 }
 
-async function toInvitationRecord(
-  view: View,
-  row: AnyInvitation,
-  context: Pick<ControlContext, "settings" | "clusters">,
-) {
+function toInvitationRecord(view: View, row: AnyInvitation, context: Pick<ControlContext, "settings" | "clusters">) {
   const { workspace_id, contract_id, issued_at } = row;
   return {
     ...pickSharedFields(row),
     workspace_id,
     contract_id,
-    link: await buildLink(view, row, context),
+    link: buildLink(view, row, context),
     issued_at: issued_at === null ? null : toIsoMillis(issued_at),
   };
 }
 
-async function buildLink(
+function buildLink(
   view: View,
   row: AnyInvitation,
   { settings, clusters }: Pick<ControlContext, "settings" | "clusters">,
 ) {
-  const contract = row.contract_id === null ? undefined : await view.get(contracts, row.contract_id);
+  const contract = row.contract_id === null ? undefined : view.get(contracts, row.contract_id);
   if (contract?.deleted_at === null && row.email !== null) {
     const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
-    return `${url}${(await readRecipientLinks(view, contract)).buildPath(row.email)}`;
+    return `${url}${readRecipientLinks(view, contract).buildPath(row.email)}`;
   }
   return `${settings.publicUrl}/auth/v3/invite_info/?${new URLSearchParams({ token: row.token })}`;
 }

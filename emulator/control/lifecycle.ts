@@ -42,23 +42,21 @@ export const lifecycleHandlers = {
   },
 
   "emulator.clusters": inView((view, _, { clusters, caller }) =>
-    Promise.all(
-      clusters.map(async ({ id, label, url, internalUrl, external, key }) => {
-        const workspace = await getFirstWorkspace(view, id);
-        return {
-          id,
-          label,
-          url,
-          own_url: internalUrl,
-          external,
-          // The key can remove a cluster, which also removes the routing data of all its workspaces.
-          cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
-          client_id: workspace?.client_id ?? null,
-          client_secret: workspace?.client_secret ?? null,
-          hmac_key: workspace?.hmac_key ?? null,
-        };
-      }),
-    ),
+    clusters.map(({ id, label, url, internalUrl, external, key }) => {
+      const workspace = getFirstWorkspace(view, id);
+      return {
+        id,
+        label,
+        url,
+        own_url: internalUrl,
+        external,
+        // The key can remove a cluster, which also removes the routing data of all its workspaces.
+        cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
+        client_id: workspace?.client_id ?? null,
+        client_secret: workspace?.client_secret ?? null,
+        hmac_key: workspace?.hmac_key ?? null,
+      };
+    }),
   ),
 } satisfies ControlHandlers;
 

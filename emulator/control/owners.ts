@@ -17,17 +17,17 @@ export const ownerHandlers = {
     return matches.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
 
-  "owners.look-up": inView(async (view, { body: { table, keys } }) => {
+  "owners.look-up": inView((view, { body: { table, keys } }) => {
     const clusterIds: (string | null)[] = [];
-    for (const key of keys) clusterIds.push((await view.lookup(mappingTables[table], toStoredKey(table, key))) ?? null);
+    for (const key of keys) clusterIds.push(view.lookup(mappingTables[table], toStoredKey(table, key)) ?? null);
     return { cluster_ids: clusterIds };
   }),
 
-  "owners.remove-signatories": inTransaction(async (tx, { body: { signatory_hashes: hashes, cluster_id } }) => {
+  "owners.remove-signatories": inTransaction((tx, { body: { signatory_hashes: hashes, cluster_id } }) => {
     let removedCount = 0;
     for (const hash of new Set(hashes)) {
       const key = buildSignatoryKey(cluster_id, hash);
-      if (!(await tx.get(signatories, key))) continue;
+      if (!tx.get(signatories, key)) continue;
       tx.delete(signatories, key);
       removedCount += 1;
     }

@@ -61,18 +61,18 @@ export const providerHandlers = {
   "installations.begin": async ({ params: { app }, body }, context) => {
     const { store, clusters, ids, settings, fail } = context;
     const { workspace_id, approve_as } = body;
-    return store.transaction("installations.begin", async (tx) => {
-      const [first] = await tx.list(workspaces, { limit: 1 });
-      const workspace = workspace_id === undefined ? first : await tx.get(workspaces, workspace_id);
+    return store.transaction("installations.begin", (tx) => {
+      const [first] = tx.list(workspaces, { limit: 1 });
+      const workspace = workspace_id === undefined ? first : tx.get(workspaces, workspace_id);
       if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
-      const installation = await beginAppInstallation(tx, context, app, workspace);
+      const installation = beginAppInstallation(tx, context, app, workspace);
       const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
       const destination = destinations.includes("default") ? "default" : destinations[0];
       const { state } = installation;
       const chatDestination = app === "chat_a" ? destination : undefined;
       const providerVisit = { flow: "install", provider: app, state, destination: chatDestination } as const;
       const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
-      const code = account ? await issueProviderCode(tx, ids, account) : null;
+      const code = account ? issueProviderCode(tx, ids, account) : null;
       return reply(201, {
         ...toProviderRecord(installation),
         state,
@@ -164,9 +164,9 @@ async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | 
   const { app_id: appId } = (await store.read(readConnectedApps)).chat_b;
   const jwk = await createPrivateJwk(settings.deterministic ? `chat_b\0${appId}` : undefined);
   const kid = await calculateJwkThumbprint(jwk);
-  return store.transaction("make the key of chat_b", async (tx) => {
+  return store.transaction("make the key of chat_b", (tx) => {
     // Concurrent requests can each create a key. The first stored key is used.
-    const [storedRow] = await tx.list(chatBKeys);
+    const [storedRow] = tx.list(chatBKeys);
     if (storedRow) return storedRow;
     const row = { kid, jwk: { ...jwk } };
     tx.put(chatBKeys, row);

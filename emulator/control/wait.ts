@@ -78,9 +78,8 @@ export const waitHandlers = {
   },
 } satisfies ControlHandlers;
 
-const isExistingWebhook = async (view: View, webhook: number): Promise<boolean> =>
-  (await view.get(webhookRows, webhook)) !== undefined ||
-  (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
+const isExistingWebhook = (view: View, webhook: number): boolean =>
+  view.get(webhookRows, webhook) !== undefined || view.count(deliveries, { by: "webhook", equals: webhook }) > 0;
 
 /** Returns a function that watches for rows that match. A read after each change would slow down all other requests. */
 const watchMatches =
@@ -95,7 +94,7 @@ const watchMatches =
 /** Returns the first state that meets the condition, or the last state. */
 async function waitUntil(
   store: Store,
-  readState: (view: View) => Promise<WaitState>,
+  readState: (view: View) => WaitState,
   watch: (notify: () => void) => () => void,
   endSignal: AbortSignal,
 ): Promise<WaitState> {
@@ -104,33 +103,33 @@ async function waitUntil(
   return store.read(readState);
 }
 
-async function checkEvents(view: View, { activity, contract_id, since, count }: ContractWaitQuery): Promise<WaitState> {
+function checkEvents(view: View, { activity, contract_id, since, count }: ContractWaitQuery): WaitState {
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const slice =
     contract_id === undefined
       ? { by: "activity" as const, equals: activity!, limit: count }
       : { by: "contract" as const, equals: contract_id };
-  const events = await view.list(webhookEvents, { ...slice, reverse: true });
+  const events = view.list(webhookEvents, { ...slice, reverse: true });
   const matches = events.filter((event) => event.activity === activity && event.at >= from);
   if (matches.length >= count) return { isReached: true, events: matches.slice(0, count) };
   const nearMatches =
-    contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: maxNearMatches }) : events;
+    contract_id === undefined ? view.list(webhookEvents, { reverse: true, limit: maxNearMatches }) : events;
   return { isReached: false, events: nearMatches.slice(0, maxNearMatches) };
 }
 
-async function checkDeliveries(view: View, condition: ContractWaitQuery): Promise<WaitState> {
+function checkDeliveries(view: View, condition: ContractWaitQuery): WaitState {
   const { activity, outcome, webhook, contract_id, since, count } = condition;
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const filter = { activity, webhook_id: webhook, contract_id };
-  const { rows } = await listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
+  const { rows } = listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
   const matches = rows.filter((row) => row.created_at >= from);
   if (matches.length >= count) return { isReached: true, deliveries: matches };
-  const nearMatches = await listDeliveries(view, filter, { offset: 0, limit: maxNearMatches });
+  const nearMatches = listDeliveries(view, filter, { offset: 0, limit: maxNearMatches });
   return { isReached: false, deliveries: nearMatches.rows };
 }
 
-async function checkStatus(view: View, contractId: number, expectedStatus: ContractStatus): Promise<WaitState> {
-  const row = await view.get(contracts, contractId);
+function checkStatus(view: View, contractId: number, expectedStatus: ContractStatus): WaitState {
+  const row = view.get(contracts, contractId);
   // A contract that was deleted during the wait has no status.
   if (!row || row.deleted_at !== null) return { isReached: false };
   const contract = {

@@ -14,8 +14,8 @@ import type { ControlContext, ControlHandlers } from "./context.ts";
 import { toListRecord } from "./deliveries.ts";
 
 export const controlWebhookHandlers = {
-  "emulator-webhooks.list": inView(async (view, _, { settings }) => {
-    const rows = await view.list(webhookRows);
+  "emulator-webhooks.list": inView((view, _, { settings }) => {
+    const rows = view.list(webhookRows);
     return rows.map((webhook) => toWebhookRecord(view, webhook, settings));
   }),
 
@@ -31,8 +31,8 @@ type WebhookCall = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | 
 };
 
 const switchWebhook = ({ store, clock, settings, fail }: WebhookCall, id: number, isEnabled: boolean) =>
-  store.transaction(isEnabled ? "emulator-webhooks.enable" : "emulator-webhooks.disable", async (tx) => {
-    const row = (await setWebhookEnabled(tx, id, isEnabled, clock.now())) ?? fail("no-such-webhook", { id });
+  store.transaction(isEnabled ? "emulator-webhooks.enable" : "emulator-webhooks.disable", (tx) => {
+    const row = setWebhookEnabled(tx, id, isEnabled, clock.now()) ?? fail("no-such-webhook", { id });
     return toWebhookRecord(tx, row, settings);
   });
 
@@ -41,7 +41,7 @@ function toWebhookRecord(
   { created_at, disabled, custom_headers, description: _, created_by: __, ...rest }: Webhook,
   settings: EmulatorSettings,
 ) {
-  const owner = view.getSync(workspaces, rest.workspace_id);
+  const owner = view.get(workspaces, rest.workspace_id);
   return {
     ...rest,
     workspace: owner?.name ?? "",
@@ -60,9 +60,9 @@ const maxResendMs = 20_000;
 
 /** Resends deliveries, oldest first and one after another. It stops if the receiver is down. */
 async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: WebhookCall) {
-  const pendingDeliveries = await store.read(async (view) => {
-    const webhook = (await view.get(webhookRows, id)) ?? fail("no-such-webhook", { id });
-    const webhookDeliveries = await view.list(deliveries, { by: "webhook", equals: id });
+  const pendingDeliveries = await store.read((view) => {
+    const webhook = view.get(webhookRows, id) ?? fail("no-such-webhook", { id });
+    const webhookDeliveries = view.list(deliveries, { by: "webhook", equals: id });
     return webhookDeliveries.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
   });
   const startedAt = wall.monotonicNow();
@@ -70,8 +70,8 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   let completedCount = 0;
   for (const { id: number } of pendingDeliveries.slice(0, maxResends)) {
     if (wall.monotonicNow() - startedAt > maxResendMs) break;
-    const resend = await store.transaction("emulator-webhooks.resend", async (tx) => {
-      const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(webhookRows, id)];
+    const resend = await store.transaction("emulator-webhooks.resend", (tx) => {
+      const [delivery, webhook] = [tx.get(deliveries, number), tx.get(webhookRows, id)];
       // The schedule may have sent the delivery since it was listed.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
       return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery, clock.now()).id) };

@@ -51,8 +51,8 @@ const AppsRow = z.strictObject({ name: z.literal("apps"), apps: ConnectedApps })
 
 export const appRows = defineRows({ name: "apps", schema: AppsRow, key: (row) => row.name });
 
-export async function readConnectedApps(view: View): Promise<ConnectedApps> {
-  const row = await view.get(appRows, "apps");
+export function readConnectedApps(view: View): ConnectedApps {
+  const row = view.get(appRows, "apps");
   if (!row) throw new Error("The state has no apps");
   return row.apps;
 }
@@ -95,15 +95,10 @@ export const chatBKeys = defineRows({ name: "chat_b_keys", schema: ChatBKey, key
 const endorsedChannels = ["msteams", "emulator", "directline", "webchat"];
 
 /** Returns the public keys of the emulator's own issuer. The list is empty before the first token is issued. */
-export const listPublicChatBKeys = async (view: View): Promise<IssuerKey[]> =>
-  (await view.list(chatBKeys)).map(({ kid, jwk }) => ({
-    kty: "RSA",
-    use: "sig",
-    kid,
-    n: jwk.n,
-    e: jwk.e,
-    endorsements: endorsedChannels,
-  }));
+export const listPublicChatBKeys = (view: View): IssuerKey[] =>
+  view
+    .list(chatBKeys)
+    .map(({ kid, jwk }) => ({ kty: "RSA", use: "sig", kid, n: jwk.n, e: jwk.e, endorsements: endorsedChannels }));
 
 /** Yields fields `customer_id` and the `id` of fields `customer`, outer fields first (DECISIONS.md, R32). */
 export function* findCustomerIds(event: unknown): Generator<string> {

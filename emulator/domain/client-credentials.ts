@@ -25,17 +25,17 @@ export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
 /** Returns `unnamed` without a client ID, `twice` with two, and `unproven` for an unknown client or a wrong secret. */
-export async function authenticateClient(
+export function authenticateClient(
   view: View,
   request: Pick<ReceivedRequest, "headers">,
   parameters: ClientParameters,
-): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
+): OAuthClient | "unnamed" | "twice" | "unproven" {
   const { id, secret, usesBasicAuth } = readClientCredentials(request, parameters);
   if (!usesBasicAuth && usesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
   if (usesBasicAuth && (client_id !== id || client_secret !== undefined)) return "twice";
-  const client = await view.get(oauthClients, id);
+  const client = view.get(oauthClients, id);
   const isProven = client && (client.client_secret === null || isEqualInConstantTime(secret, client.client_secret));
   return isProven ? client : "unproven";
 }

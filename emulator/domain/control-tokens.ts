@@ -52,8 +52,8 @@ export class ControlTokens {
   async use(secret: string): Promise<ControlToken | undefined> {
     // A client cannot choose any part of a hash, so the response time of the index reveals nothing.
     const equals = hashToken(secret);
-    const token = await this.#store.read(async (view) => {
-      const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
+    const token = await this.#store.read((view) => {
+      const [row] = view.list(controlTokens, { by: "hash", equals, limit: 1 });
       return row && belongsToWorkspace(view, row) ? row : undefined;
     });
     if (token) this.#recordUse(token);
@@ -62,7 +62,7 @@ export class ControlTokens {
 
   async exists({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
     return this.#store.read((view) => {
-      const row = view.getSync(controlTokens, name);
+      const row = view.get(controlTokens, name);
       return row?.hash === hash && belongsToWorkspace(view, row);
     });
   }
@@ -79,15 +79,15 @@ export class ControlTokens {
   create(
     name: string,
     role: ControlRole,
-    findWorkspace?: (view: View) => Promise<Workspace>,
+    findWorkspace?: (view: View) => Workspace,
   ): Promise<(Pick<ControlToken, "workspace"> & { readonly token: string }) | undefined> {
     return this.#changeMutex.runExclusive(async () => {
       // The token does not use the IDs of --deterministic, because clients can compute these IDs.
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashToken(token), created_at: this.#wall.now(), last_used_at: null };
-      return this.#store.transaction("tokens.create", async (tx) => {
-        const workspace = await findWorkspace?.(tx);
-        if (name === localToken || (await tx.get(controlTokens, name))) return undefined;
+      return this.#store.transaction("tokens.create", (tx) => {
+        const workspace = findWorkspace?.(tx);
+        if (name === localToken || tx.get(controlTokens, name)) return undefined;
         tx.put(controlTokens, { ...row, ...(workspace && { workspace_id: workspace.id, workspace: workspace.name }) });
         return { token, ...(workspace && { workspace: workspace.name }) };
       });
@@ -96,8 +96,8 @@ export class ControlTokens {
 
   revoke(name: string): Promise<boolean> {
     return this.#changeMutex.runExclusive(async () => {
-      const row = await this.#store.transaction("tokens.revoke", async (tx) => {
-        const row = await tx.get(controlTokens, name);
+      const row = await this.#store.transaction("tokens.revoke", (tx) => {
+        const row = tx.get(controlTokens, name);
         if (row) tx.delete(controlTokens, name);
         return row;
       });
@@ -112,11 +112,11 @@ export class ControlTokens {
    */
   carryOver<T>(nextStore: Store, replace: () => Promise<T>): Promise<T> {
     return this.#changeMutex.runExclusive(async () => {
-      const tokens = await this.#store.read(async (view) =>
-        (await view.list(controlTokens)).map((row) => ({ row, client: findClientId(view, row) })),
+      const tokens = await this.#store.read((view) =>
+        view.list(controlTokens).map((row) => ({ row, client: findClientId(view, row) })),
       );
-      await nextStore.transaction("tokens.carry", async (tx) => {
-        await deleteControlTokens(tx);
+      await nextStore.transaction("tokens.carry", (tx) => {
+        deleteControlTokens(tx);
         for (const { row, client } of tokens)
           if (belongsToWorkspace(tx, row) && client === findClientId(tx, row)) tx.put(controlTokens, row);
       });
@@ -131,8 +131,8 @@ export class ControlTokens {
     if (now - previousUse < minUseWriteIntervalMs) return;
     // The write is not awaited, so that a disk that rejects writes does not lock out any caller.
     void this.#store
-      .transaction("tokens.used", async (tx) => {
-        const row = await tx.get(controlTokens, name);
+      .transaction("tokens.used", (tx) => {
+        const row = tx.get(controlTokens, name);
         if (row?.hash === hash) tx.put(controlTokens, { ...row, last_used_at: now });
       })
       .catch(() => {});
@@ -141,7 +141,7 @@ export class ControlTokens {
 
 /** Returns the client ID of the token's workspace, which no other workspace has. Undefined if there is none. */
 function findClientId(view: View, { workspace_id, workspace }: ControlToken): string | undefined {
-  const row = view.getSync(workspaces, workspace_id);
+  const row = view.get(workspaces, workspace_id);
   return row?.name === workspace ? row?.client_id : undefined;
 }
 
@@ -149,8 +149,8 @@ const belongsToWorkspace = (view: View, token: ControlToken): boolean =>
   token.workspace_id === undefined || findClientId(view, token) !== undefined;
 
 /** Removes all tokens from a copied state, because the copy has another owner. */
-export async function deleteControlTokens(tx: Transaction): Promise<void> {
-  for (const { name } of await tx.list(controlTokens)) tx.delete(controlTokens, name);
+export function deleteControlTokens(tx: Transaction): void {
+  for (const { name } of tx.list(controlTokens)) tx.delete(controlTokens, name);
 }
 
 const hashToken = (token: string): string => hash("sha256", token).toString("base64");

@@ -63,8 +63,8 @@ export function recordEmailEvent(tx: Transaction, email: Email, event: EmailEven
 }
 
 /** E-mails are retained for 90 virtual days, like other records (DECISIONS.md, C21). */
-export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
-  const expiredRows = await tx.list(emails, { by: "sent", to: now - maxRetentionMs, limit });
+export function purgeEmails(tx: Transaction, now: number, limit = 50): number {
+  const expiredRows = tx.list(emails, { by: "sent", to: now - maxRetentionMs, limit });
   for (const { id } of expiredRows) tx.delete(emails, id);
   return expiredRows.length;
 }
@@ -80,7 +80,7 @@ export interface EmailSelector {
 }
 
 /** Returns the newest match of all given fields, or undefined if neither recipient nor ID is given. */
-export async function findEmail(view: View, selector: EmailSelector): Promise<Email | undefined> {
+export function findEmail(view: View, selector: EmailSelector): Email | undefined {
   const { email_id, cluster_id, recipient, purpose } = selector;
   const contractId = selector.contract_id?.replace(/^[TH]-/, "");
   const matchesSelector = (row: Email): boolean =>
@@ -89,14 +89,14 @@ export async function findEmail(view: View, selector: EmailSelector): Promise<Em
     (recipient === undefined || toAddressKey(row.recipient) === toAddressKey(recipient)) &&
     (purpose === undefined || row.purpose === purpose);
   if (email_id !== undefined) {
-    const row = await view.get(emails, parseRowNumber(email_id));
+    const row = view.get(emails, parseRowNumber(email_id));
     return row && matchesSelector(row) ? row : undefined;
   }
   if (recipient === undefined) return undefined;
   const candidates =
     contractId === undefined
-      ? await view.list(emails, { by: "recipient", equals: toAddressKey(recipient), reverse: true })
-      : await view.list(emails, { by: "addressee", equals: buildAddresseeKey(contractId, recipient), reverse: true });
+      ? view.list(emails, { by: "recipient", equals: toAddressKey(recipient), reverse: true })
+      : view.list(emails, { by: "addressee", equals: buildAddresseeKey(contractId, recipient), reverse: true });
   return candidates.find(matchesSelector);
 }
 

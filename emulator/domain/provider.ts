@@ -17,24 +17,20 @@ export const ProviderCode = z.strictObject({
 
 export const providerCodes = defineRows({ name: "provider_codes", schema: ProviderCode, key: (row) => row.code });
 
-export async function issueProviderCode(
-  tx: Transaction,
-  ids: Ids,
-  account: Omit<z.infer<typeof ProviderCode>, "code">,
-) {
+export function issueProviderCode(tx: Transaction, ids: Ids, account: Omit<z.infer<typeof ProviderCode>, "code">) {
   const code = ids.token(24);
   tx.put(providerCodes, { code, ...account });
-  await evictOldest(tx, providerCodes);
+  evictOldest(tx, providerCodes);
   return code;
 }
 
 /** Redeems a code once and returns its account. Returns undefined if the provider did not issue the code. */
-export async function redeemProviderCode(
+export function redeemProviderCode(
   tx: Transaction,
   provider: string,
   code: string,
-): Promise<{ readonly id: string; readonly name: string } | undefined> {
-  const row = await tx.get(providerCodes, code);
+): { readonly id: string; readonly name: string } | undefined {
+  const row = tx.get(providerCodes, code);
   if (row?.provider !== provider) return undefined;
   tx.delete(providerCodes, code);
   return { id: row.account, name: row.name };

@@ -167,8 +167,8 @@ export const workspaces = defineRows({
 });
 
 /** Returns the workspace whose API key is the default of a cluster. */
-export const getFirstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
-  (await view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 }))[0];
+export const getFirstWorkspace = (view: View, clusterId: string): Workspace | undefined =>
+  view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 })[0];
 
 export const users = defineRows({
   name: "users",

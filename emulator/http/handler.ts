@@ -181,7 +181,7 @@ type StoreCall = Pick<HandlerContext, "store"> & Pick<HandlerCall<never, unknown
 /** Creates a handler that runs in a consistent view of the state. */
 export const inView =
   <Input, Call extends StoreCall, Output>(
-    work: (view: View, input: Input, call: Call) => Promise<Output> | Output,
+    work: (view: View, input: Input, call: Call) => Output,
   ): ((input: Input, call: Call) => Promise<Output>) =>
   (input, call) =>
     call.store.read((view) => work(view, input, call));
@@ -189,7 +189,7 @@ export const inView =
 /** Creates a handler that runs in one transaction, which has the name of the operation. */
 export const inTransaction =
   <Input, Call extends StoreCall, Output>(
-    work: (tx: Transaction, input: Input, call: Call) => Promise<Output> | Output,
+    work: (tx: Transaction, input: Input, call: Call) => Output,
   ): ((input: Input, call: Call) => Promise<Output>) =>
   (input, call) =>
     call.store.transaction(call.request.operation!, (tx) => work(tx, input, call));

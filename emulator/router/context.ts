@@ -31,7 +31,7 @@ export interface RouterContext extends HandlerContext {
   /** Returns whether several responses are ranked by seed order instead of by arrival (DECISIONS.md, R13). */
   isInSeedOrder(): boolean;
   /** Returns whether a user of any workspace has that address, except the user of the signup with this token. */
-  hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;
+  hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): boolean;
 }
 
 /** The ID of the cluster whose key the request has. Undefined without a key. */

@@ -32,11 +32,11 @@ export const routerHandlers = {
 export async function releaseClaims(store: Store): Promise<void> {
   const claimedSlice = { by: "claimed", equals: 1 } as const;
   const count = await store.read(
-    async (view) => (await view.count(deviceGrants, claimedSlice)) + (await view.count(trialSignups, claimedSlice)),
+    (view) => view.count(deviceGrants, claimedSlice) + view.count(trialSignups, claimedSlice),
   );
   if (count === 0) return;
-  await store.transaction("release claims", async (tx) => {
-    for (const row of await tx.list(deviceGrants, claimedSlice)) tx.put(deviceGrants, { ...row, claimed: false });
-    for (const row of await tx.list(trialSignups, claimedSlice)) tx.put(trialSignups, { ...row, claimed: false });
+  await store.transaction("release claims", (tx) => {
+    for (const row of tx.list(deviceGrants, claimedSlice)) tx.put(deviceGrants, { ...row, claimed: false });
+    for (const row of tx.list(trialSignups, claimedSlice)) tx.put(trialSignups, { ...row, claimed: false });
   });
 }

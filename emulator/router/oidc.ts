@@ -217,5 +217,5 @@ export const createBrowserOriginCheck =
   ({ store, settings }: Pick<RouterContext, "store" | "settings">): OriginPredicate =>
   (path, origin) =>
     browserPaths.has(path) || isServerMetadata(path, settings.publicUrl)
-      ? store.read(async (view) => (await view.count(oauthClients, { by: "origin", equals: origin })) > 0)
+      ? store.read((view) => view.count(oauthClients, { by: "origin", equals: origin }) > 0)
       : undefined;

@@ -17,9 +17,9 @@ export function findOwners(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
   identifiers: Iterable<OwnerIdentifier>,
 ): Promise<readonly Cluster[]> {
-  return store.read(async (view) => {
+  return store.read((view) => {
     for (const identifier of identifiers) {
-      const owners = await findClusters(view, clusters, identifier);
+      const owners = findClusters(view, clusters, identifier);
       if (owners.length > 0) return owners;
     }
     return [];
@@ -31,25 +31,21 @@ export function findOwnersByTable<Identifier extends OwnerIdentifier>(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
   identifiers: readonly Identifier[],
 ): Promise<readonly (Identifier & { readonly cluster: Cluster })[]> {
-  return store.read(async (view) => {
+  return store.read((view) => {
     const owners: (Identifier & { readonly cluster: Cluster })[] = [];
     for (const identifier of identifiers) {
-      for (const cluster of await findClusters(view, clusters, identifier)) owners.push({ ...identifier, cluster });
+      for (const cluster of findClusters(view, clusters, identifier)) owners.push({ ...identifier, cluster });
     }
     return owners;
   });
 }
 
-async function findClusters(
-  view: View,
-  clusters: readonly Cluster[],
-  { table, key }: OwnerIdentifier,
-): Promise<Cluster[]> {
+function findClusters(view: View, clusters: readonly Cluster[], { table, key }: OwnerIdentifier): Cluster[] {
   const select = (...ids: readonly (string | undefined)[]) => clusters.filter(({ id }) => ids.includes(id));
   if (table === "cluster") return select(key);
   if (table === "prefix") return select(findClusterByPrefix(clusters, key)?.id);
-  if (table !== "signatories") return select(await view.lookup(mappingTables[table], key));
-  return select(...(await view.list(signatories, { by: "hash", equals: key })).map(({ cluster }) => cluster));
+  if (table !== "signatories") return select(view.lookup(mappingTables[table], key));
+  return select(...view.list(signatories, { by: "hash", equals: key }).map(({ cluster }) => cluster));
 }
 
 type RequestContents = Pick<ReceivedRequest, "headers" | "body"> & {

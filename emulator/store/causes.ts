@@ -17,8 +17,8 @@ export const maxCauses = 20_000;
 export const causeEvictionBatch = 1_000;
 
 /** Drops at most `limit` expired causes (DECISIONS.md, C21). Returns their number. */
-export async function purgeCauses(tx: Transaction, now: number, limit: number): Promise<number> {
-  const oldest = await tx.list(causes, { limit });
+export function purgeCauses(tx: Transaction, now: number, limit: number): number {
+  const oldest = tx.list(causes, { limit });
   const expired = oldest.filter(({ at }) => at + maxRetentionMs <= now);
   for (const { id } of expired) tx.delete(causes, id);
   return expired.length;
@@ -26,9 +26,7 @@ export async function purgeCauses(tx: Transaction, now: number, limit: number): 
 
 /** Returns the highest number of a stored external cause, or 0. New causes continue after it. */
 export const readLastRequestNumber = (store: Store): Promise<number> =>
-  store.read(async (view) =>
-    (await view.list(causes)).reduce((max, { id }) => Math.max(max, parseCauseNumber(id) ?? 0), 0),
-  );
+  store.read((view) => view.list(causes).reduce((max, { id }) => Math.max(max, parseCauseNumber(id) ?? 0), 0));
 
 /** Returns the number of a request or a clock advance, which share one sequence. Undefined for other causes. */
 export function parseCauseNumber(cause: string): number | undefined {

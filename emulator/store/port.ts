@@ -78,28 +78,21 @@ export interface IndexQuery<Index extends string> {
   readonly limit?: number;
 }
 
-/** A consistent view of the state: no transaction writes while it is open. */
+/** A consistent view of the state. */
 export interface View {
-  /** Returns the row synchronously. Returns undefined for a missing key, such as that of an optional field. */
-  getSync<Row extends object, Key extends RowKey>(
+  /** Returns undefined also for a missing key, such as that of an optional field. */
+  get<Row extends object, Key extends RowKey>(
     collection: Rows<Row, string, Key>,
     key: NoInfer<Key> | null | undefined,
   ): Row | undefined;
-  get<Row extends object, Key extends RowKey>(
-    collection: Rows<Row, string, Key>,
-    key: NoInfer<Key>,
-  ): Promise<Row | undefined>;
   list<Row extends object, Index extends string>(
     collection: Rows<Row, Index>,
     slice?: IndexQuery<Index>,
-  ): Promise<readonly Row[]>;
+  ): readonly Row[];
   /** The number of rows, or of rows in the slice, regardless of its offset and limit. */
-  count<Row extends object, Index extends string>(
-    collection: Rows<Row, Index>,
-    slice?: IndexQuery<Index>,
-  ): Promise<number>;
-  lookup(collection: Mapping, identifier: string): Promise<string | undefined>;
-  size(collection: Mapping): Promise<number>;
+  count<Row extends object, Index extends string>(collection: Rows<Row, Index>, slice?: IndexQuery<Index>): number;
+  lookup(collection: Mapping, identifier: string): string | undefined;
+  size(collection: Mapping): number;
 }
 
 export interface Transaction extends View {
@@ -119,7 +112,7 @@ export interface Transaction extends View {
    * Runs a section of the transaction that has its own cause. Sections run one after the other. The row of the cause is
    * written with its first change, once, and never if nothing is changed.
    */
-  withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T>;
+  withCause<T>(cause: Cause | undefined, work: () => T): T;
 }
 
 /** A transaction's change of one row. A value is undefined before the row is created or after it is deleted. */
@@ -182,25 +175,24 @@ export interface History {
 }
 
 /**
- * The state of the emulator. It is asynchronous, so that it can be a database. One test suite checks each guarantee of
- * a store (`test/emulator/store/port`): transactions run one after the other, in the order in which they were started;
- * a reader sees all of a transaction or nothing of it; a view and a transaction cannot be used after their end; rows
- * are frozen; identifiers, keys and strings are stored unchanged.
+ * The state of the emulator, which is in memory and made durable by a log. One test suite checks each guarantee of a
+ * store (`test/emulator/store/port`): the work of reads and transactions is synchronous, so that each of them sees all
+ * of a transaction or nothing of it; a view and a transaction cannot be used after their end; rows are frozen;
+ * identifiers, keys and strings are stored unchanged.
  */
 export interface Store {
   /**
-   * Reads a consistent view. It waits while a transaction is open, and shows what the transaction committed. The data
-   * may not be durable yet: callers that publish it or act on it call `waitUntilDurable()` at the end of the read.
+   * Reads a consistent view. The data may not be durable yet: callers that publish it or act on it call
+   * `waitUntilDurable()` after the read.
    */
-  read<T>(work: (view: View) => Promise<T> | T): Promise<T>;
+  read<T>(work: (view: View) => T): Promise<T>;
   /**
    * Runs a transaction, all or nothing. Resolves when it is durable. `name` is the operation, for messages. A
-   * transaction inside another, or one that is open for more than 2 s of wall-clock time, is rolled back and fails as a
-   * bug of the emulator. If another state replaced this one while it waited, or if its cause belongs to a replaced
-   * state, it fails with StateReplacedError. Its writes name their `cause`, whose row is part of the transaction. Null
-   * means no cause.
+   * transaction inside another or inside a read, and asynchronous work, fail as a bug of the emulator. If another state
+   * replaced this one while it waited, or if its cause belongs to a replaced state, it fails with StateReplacedError.
+   * Its writes name their `cause`, whose row is part of the transaction. Null means no cause.
    */
-  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T>;
+  transaction<T>(name: string, work: (tx: Transaction) => T, cause?: Cause | null): Promise<T>;
   /**
    * Calls the listener after each durable commit that changed rows of the collections, and after a change of the whole
    * store. `listener` must not throw. Returns a function that removes the listener.

@@ -10,25 +10,23 @@ export const matchesFilter = <Row extends object>(row: Row, filter: RowFilter<No
  * Returns one page of the rows that match a filter, newest first. Reads the index of the first of `indexedFields` in
  * the filter. The order of these fields is from the fewest to the most matching rows, as usually observed.
  */
-export async function listPage<Row extends object, Index extends string>(
+export function listPage<Row extends object, Index extends string>(
   view: View,
   collection: Rows<Row, Index>,
   { offset, limit }: { readonly offset: number; readonly limit: number },
   filter: RowFilter<NoInfer<Row>> = {},
   indexedFields?: Readonly<Partial<Record<keyof NoInfer<Row>, NoInfer<Index>>>>,
-): Promise<{ readonly rows: readonly Row[]; readonly total: number }> {
+): { readonly rows: readonly Row[]; readonly total: number } {
   const [field, by] =
     (Object.entries(indexedFields ?? {}) as [keyof Row, Index][]).find(([name]) => filter[name] !== undefined) ?? [];
   const slice = by === undefined ? {} : { by, equals: filter[field!] as string | number };
   const others = Object.entries(filter).filter(([name, value]) => name !== field && value !== undefined);
   if (others.length === 0) {
-    const rows = await view.list(collection, { ...slice, reverse: true, offset, limit });
-    return { rows, total: await view.count(collection, slice) };
+    const rows = view.list(collection, { ...slice, reverse: true, offset, limit });
+    return { rows, total: view.count(collection, slice) };
   }
   const otherFilter = Object.fromEntries(others) as RowFilter<Row>;
-  const matches = (await view.list(collection, { ...slice, reverse: true })).filter((row) =>
-    matchesFilter(row, otherFilter),
-  );
+  const matches = view.list(collection, { ...slice, reverse: true }).filter((row) => matchesFilter(row, otherFilter));
   return { rows: matches.slice(offset, offset + limit), total: matches.length };
 }
 
@@ -39,17 +37,17 @@ export const maxRetentionMs = 90 * 24 * 60 * 60_000;
 export const maxUnauthenticatedRows = 10_000;
 
 /** Deletes the oldest rows of a slice beyond the limit, except rows for which `stays` returns true. */
-export async function evictOldest<Row extends object, Index extends string>(
+export function evictOldest<Row extends object, Index extends string>(
   tx: Transaction,
   collection: Rows<Row, Index>,
   {
     slice,
     stays,
   }: { readonly slice?: IndexQuery<NoInfer<Index>>; readonly stays?: (row: NoInfer<Row>) => boolean } = {},
-): Promise<void> {
-  const excess = (await tx.count(collection, slice)) - maxUnauthenticatedRows;
+): void {
+  const excess = tx.count(collection, slice) - maxUnauthenticatedRows;
   if (excess <= 0) return;
-  for (const row of await tx.list(collection, { ...slice, limit: excess } as IndexQuery<Index>)) {
+  for (const row of tx.list(collection, { ...slice, limit: excess } as IndexQuery<Index>)) {
     if (!stays?.(row)) tx.delete(collection, collection.key(row));
   }
 }

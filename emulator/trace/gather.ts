@@ -35,16 +35,16 @@ const maxTraceRows = 10_000;
 const maxDeliveriesPerWebhook = 100;
 
 /** Reads the requested row, its causes and its effects. Returns undefined if nothing is stored. */
-export async function gatherTrace(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
+export function gatherTrace(view: View, ref: TraceRef): TraceRows | undefined {
   const gatherer = new TraceGatherer(view);
-  await gatherer.begin(ref);
+  gatherer.begin(ref);
   return gatherer.findRows();
 }
 
 /** Reads the named nodes and their causes. Returns undefined if none of them is stored. */
-export async function gatherTraceNodes(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
+export function gatherTraceNodes(view: View, names: Iterable<string>): TraceRows | undefined {
   const gatherer = new TraceGatherer(view);
-  for (const name of names) await gatherer.addNamed(name);
+  for (const name of names) gatherer.addNamed(name);
   return gatherer.findRows();
 }
 
@@ -52,12 +52,12 @@ export async function gatherTraceNodes(view: View, names: Iterable<string>): Pro
 const contractPathPattern = /\/contracts\/(?:[TH]-)?(\d{1,15})(?:[/? ]|$)/;
 
 /** Returns the only contract that is named by these causes or that their events concern. Null if there is none. */
-export async function findContractOfCauses(view: View, rows: readonly CauseRow[]): Promise<string | null> {
+export function findContractOfCauses(view: View, rows: readonly CauseRow[]): string | null {
   const found = new Set<number>();
   for (const { id, what } of rows) {
     const [, named] = contractPathPattern.exec(what) ?? [];
     if (named !== undefined) found.add(Number(named));
-    const events = await view.list(webhookEvents, { by: "cause", equals: id, limit: maxDeliveriesPerWebhook });
+    const events = view.list(webhookEvents, { by: "cause", equals: id, limit: maxDeliveriesPerWebhook });
     for (const { contract_id } of events) if (contract_id !== null) found.add(contract_id);
   }
   const [contract_id] = found;
@@ -98,57 +98,36 @@ class TraceGatherer {
   readonly #deliveries = new Map<number, Delivery>();
   readonly #attempts = new Map<string, DeliveryAttempt>();
   readonly #scheduledEntries = new Map<number, ScheduledEntry>();
-  readonly #completedCauses = new Set<string>();
   #isTruncated = false;
 
   constructor(view: View) {
     this.#view = view;
   }
 
-  async begin(ref: TraceRef): Promise<void> {
+  begin(ref: TraceRef): void {
     const view = this.#view;
-    switch (ref.by) {
-      case "cause":
-        return this.#addCauseWithEffects(await view.get(causes, ref.id));
-      case "trace":
-        return this.#addTrace(ref.id);
-      case "event":
-        return this.#addEventWithDeliveries(await view.get(webhookEvents, ref.id));
-      case "delivery":
-        return this.#addDeliveryWithAttempts(await view.get(deliveries, ref.id));
-      case "webhook": {
-        const newest = await view.list(deliveries, {
-          by: "webhook",
-          equals: ref.id,
-          reverse: true,
-          limit: maxDeliveriesPerWebhook,
-        });
-        for (const row of newest) await this.#addDeliveryWithAttempts(row);
-        return;
-      }
-      case "contract":
-        return this.#addContract(ref.id, ref.composite);
+    if (ref.by === "cause") this.#addCausesWithEffects([view.get(causes, ref.id) ?? []].flat());
+    else if (ref.by === "trace") this.#addTrace(ref.id);
+    else if (ref.by === "event") this.#addEventWithDeliveries(view.get(webhookEvents, ref.id));
+    else if (ref.by === "delivery") this.#addDeliveryWithAttempts(view.get(deliveries, ref.id));
+    else if (ref.by === "contract") this.#addContract(ref.id, ref.composite);
+    else {
+      const newest = { by: "webhook", equals: ref.id, reverse: true, limit: maxDeliveriesPerWebhook } as const;
+      for (const row of view.list(deliveries, newest)) this.#addDeliveryWithAttempts(row);
     }
   }
 
-  async addNamed(name: string): Promise<void> {
+  addNamed(name: string): void {
     const view = this.#view;
+    const kind = name.slice(0, name.indexOf(":"));
     const key = name.slice(name.indexOf(":") + 1);
-    switch (name.slice(0, name.indexOf(":"))) {
-      case "event":
-        return this.#addEvent(await view.get(webhookEvents, parseRowNumber(key)));
-      case "delivery":
-        return this.#addDelivery(await view.get(deliveries, parseRowNumber(key)));
-      case "attempt": {
-        const row = await view.get(attempts, key.replace(".", "/"));
-        return row && this.#addAttempt(row);
-      }
-      default:
-        return this.#addCause(name);
-    }
+    if (kind === "event") this.#addEvent(view.get(webhookEvents, parseRowNumber(key)));
+    else if (kind === "delivery") this.#addDelivery(view.get(deliveries, parseRowNumber(key)));
+    else if (kind === "attempt") this.#addAttempt(view.get(attempts, key.replace(".", "/")));
+    else this.#addCause(name);
   }
 
-  async findRows(): Promise<TraceRows | undefined> {
+  findRows(): TraceRows | undefined {
     if (this.#size === 0) return undefined;
     const view = this.#view;
     const foundDeliveries = [...this.#deliveries.values()];
@@ -160,7 +139,7 @@ class TraceGatherer {
       attempts: [...this.#attempts.values()],
       attemptsByDelivery: new Map(foundDeliveries.map((row) => [row.id, listAttempts(view, row)])),
       scheduledEntries: [...this.#scheduledEntries.values()],
-      webhooks: new Map(foundDeliveries.map(({ webhook_id: id }) => [id, view.getSync(webhookRows, id)])),
+      webhooks: new Map(foundDeliveries.map(({ webhook_id: id }) => [id, view.get(webhookRows, id)])),
       contracts: new Map(events.map(({ id, contract_id }) => [id, readCompositeId(view, contract_id)])),
       isTruncated: this.#isTruncated,
     };
@@ -170,113 +149,115 @@ class TraceGatherer {
     return this.#causes.size + this.#events.size + this.#deliveries.size + this.#attempts.size;
   }
 
-  async #listSome<Row extends object, Index extends string>(
+  #listSome<Row extends object, Index extends string>(
     collection: Rows<Row, Index>,
     slice: IndexQuery<Index>,
-  ): Promise<readonly Row[]> {
+  ): readonly Row[] {
     const limit = Math.max(0, maxTraceRows - this.#size);
-    const rows = await this.#view.list(collection, { ...slice, limit: limit + 1 });
+    const rows = this.#view.list(collection, { ...slice, limit: limit + 1 });
     if (rows.length > limit) this.#isTruncated = true;
     return rows.slice(0, limit);
   }
 
-  async #addTrace(id: string): Promise<void> {
-    const traceCauses = (await this.#view.list(causes)).filter(({ trace }) => trace === id);
+  #addTrace(id: string): void {
+    const traceCauses = this.#view.list(causes).filter(({ trace }) => trace === id);
     if (traceCauses.length > maxTraceRows) this.#isTruncated = true;
-    for (const row of traceCauses.slice(0, maxTraceRows)) await this.#addCauseWithEffects(row);
+    this.#addCausesWithEffects(traceCauses.slice(0, maxTraceRows));
   }
 
-  async #addContract(id: number, composite: string): Promise<void> {
-    const contract = await this.#view.get(contracts, id);
+  #addContract(id: number, composite: string): void {
+    const contract = this.#view.get(contracts, id);
     if (!contract || formatCompositeId(contract) !== composite) return;
-    for (const row of await this.#listSome(webhookEvents, { by: "contract", equals: id })) {
-      await this.#addEventWithDeliveries(row);
+    for (const row of this.#listSome(webhookEvents, { by: "contract", equals: id })) {
+      this.#addEventWithDeliveries(row);
     }
     // Some changes of a contract are not activities.
-    for (const row of await this.#view.list(causes)) {
-      if (Number(contractPathPattern.exec(row.what)?.[1]) === id) await this.#addCause(row.id);
+    for (const row of this.#view.list(causes)) {
+      if (Number(contractPathPattern.exec(row.what)?.[1]) === id) this.#addCause(row.id);
     }
-    for (const cause of [...this.#causes.keys()]) await this.#addEffects(cause, id);
-    await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: toContractKey(id) }));
+    this.#addEffects(id);
+    this.#addWaiting(this.#listSome(schedule, { by: "endable", equals: toContractKey(id) }));
   }
 
-  /** Adds the effects of a cause, except effects that only concern other contracts. */
-  async #addEffects(cause: string, contract: number): Promise<void> {
-    for (const effect of await this.#listSome(causes, { by: "before", equals: cause })) {
-      const events = await this.#listSome(webhookEvents, { by: "cause", equals: effect.id });
-      if (events.length > 0 && !events.some(({ contract_id }) => contract_id === contract)) continue;
-      await this.#addCause(effect.id);
-      await this.#addEffects(effect.id, contract);
+  /** Adds the effects of the causes, except effects that only concern other contracts. */
+  #addEffects(contract: number): void {
+    const pending = new Set(this.#causes.keys());
+    for (const cause of pending) {
+      for (const effect of this.#listSome(causes, { by: "before", equals: cause })) {
+        const events = this.#listSome(webhookEvents, { by: "cause", equals: effect.id });
+        if (events.length > 0 && !events.some(({ contract_id }) => contract_id === contract)) continue;
+        this.#addCause(effect.id);
+        pending.add(effect.id);
+      }
     }
   }
 
-  /** Adds a cause with all its effects and the entries that became due because it advanced the clock. */
-  async #addCauseWithEffects(row: CauseRow | undefined): Promise<void> {
-    if (!row || this.#completedCauses.has(row.id)) return;
-    this.#completedCauses.add(row.id);
-    await this.#addCause(row.id);
-    const equals = row.id;
-    for (const event of await this.#listSome(webhookEvents, { by: "cause", equals })) {
-      await this.#addEventWithDeliveries(event);
+  /** Adds causes with all their effects and the entries that became due because they advanced the clock. */
+  #addCausesWithEffects(rows: readonly CauseRow[]): void {
+    const pending = new Set(rows);
+    for (const { id: equals } of pending) {
+      this.#addCause(equals);
+      for (const event of this.#listSome(webhookEvents, { by: "cause", equals })) this.#addEventWithDeliveries(event);
+      for (const effect of this.#listSome(causes, { by: "before", equals })) pending.add(effect);
+      for (const attempt of this.#listSome(attempts, { by: "cause", equals })) this.#addAttempt(attempt);
+      this.#addWaiting(this.#listSome(schedule, { by: "cause", equals }));
+      for (const attempt of this.#listSome(attempts, { by: "moved_by", equals })) this.#addAttempt(attempt);
+      for (const effect of this.#listSome(causes, { by: "moved_by", equals })) pending.add(effect);
     }
-    for (const effect of await this.#listSome(causes, { by: "before", equals }))
-      await this.#addCauseWithEffects(effect);
-    for (const attempt of await this.#listSome(attempts, { by: "cause", equals })) await this.#addAttempt(attempt);
-    await this.#addWaiting(await this.#listSome(schedule, { by: "cause", equals }));
-    for (const attempt of await this.#listSome(attempts, { by: "moved_by", equals })) await this.#addAttempt(attempt);
-    for (const effect of await this.#listSome(causes, { by: "moved_by", equals }))
-      await this.#addCauseWithEffects(effect);
   }
 
-  async #addEventWithDeliveries(row: WebhookEvent | undefined): Promise<void> {
+  #addEventWithDeliveries(row: WebhookEvent | undefined): void {
     if (!row) return;
-    await this.#addEvent(row);
-    for (const delivery of await this.#listSome(deliveries, { by: "event", equals: row.id })) {
-      await this.#addDeliveryWithAttempts(delivery);
+    this.#addEvent(row);
+    for (const delivery of this.#listSome(deliveries, { by: "event", equals: row.id })) {
+      this.#addDeliveryWithAttempts(delivery);
     }
   }
 
-  async #addDeliveryWithAttempts(row: Delivery | undefined): Promise<void> {
+  #addDeliveryWithAttempts(row: Delivery | undefined): void {
     if (!row) return;
-    await this.#addDelivery(row);
-    for (const attempt of listAttempts(this.#view, row)) await this.#addAttempt(attempt);
+    this.#addDelivery(row);
+    for (const attempt of listAttempts(this.#view, row)) this.#addAttempt(attempt);
   }
 
-  async #addDelivery(row: Delivery | undefined): Promise<void> {
+  #addDelivery(row: Delivery | undefined): void {
     if (!row || this.#deliveries.has(row.id)) return;
     this.#deliveries.set(row.id, row);
-    await this.#addCause(row.postponement?.cause ?? null);
-    await this.#addEvent(await this.#view.get(webhookEvents, row.event_id));
+    this.#addCause(row.postponement?.cause ?? null);
+    this.#addEvent(this.#view.get(webhookEvents, row.event_id));
   }
 
-  async #addAttempt(row: DeliveryAttempt): Promise<void> {
+  #addAttempt(row: DeliveryAttempt | undefined): void {
+    if (!row) return;
     this.#attempts.set(`${row.delivery_id}/${row.number}`, row);
-    await this.#addCause(row.moved_by);
-    await this.#addCause(row.cause);
-    await this.#addCause(row.fault?.cause ?? null);
+    this.#addCause(row.moved_by);
+    this.#addCause(row.cause);
+    this.#addCause(row.fault?.cause ?? null);
     if (this.#deliveries.has(row.delivery_id)) return;
-    await this.#addDelivery(await this.#view.get(deliveries, row.delivery_id));
+    this.#addDelivery(this.#view.get(deliveries, row.delivery_id));
   }
 
-  async #addEvent(event: WebhookEvent | undefined): Promise<void> {
+  #addEvent(event: WebhookEvent | undefined): void {
     if (!event || this.#events.has(event.id)) return;
     this.#events.set(event.id, event);
-    await this.#addCause(event.cause);
+    this.#addCause(event.cause);
   }
 
-  async #addCause(id: string | null): Promise<void> {
-    if (id === null || this.#causes.has(id)) return;
-    const row = await this.#view.get(causes, id);
-    if (!row) return;
-    this.#causes.set(id, row);
-    await this.#addCause(row.before);
-    await this.#addCause(row.moved_by);
+  /** Adds a cause with the causes of its own. */
+  #addCause(id: string | null): void {
+    const pending = new Set([id]);
+    for (const each of pending) {
+      const row = each === null || this.#causes.has(each) ? undefined : this.#view.get(causes, each);
+      if (!row) continue;
+      this.#causes.set(row.id, row);
+      pending.add(row.before).add(row.moved_by);
+    }
   }
 
-  async #addWaiting(entries: readonly ScheduledEntry[]): Promise<void> {
+  #addWaiting(entries: readonly ScheduledEntry[]): void {
     for (const entry of entries) {
       this.#scheduledEntries.set(entry.id, entry);
-      await this.#addCause(entry.cause);
+      this.#addCause(entry.cause);
     }
   }
 }

@@ -32,9 +32,7 @@ export async function replaceState(
   } = {},
 ): Promise<readonly ScheduledEntry[]> {
   await releaseClaims(newStore);
-  const [clock, rows] = await newStore.read(
-    async (view) => [await view.get(clockState, "clock"), await view.list(clusterRows)] as const,
-  );
+  const [clock, rows] = await newStore.read((view) => [view.get(clockState, "clock"), view.list(clusterRows)] as const);
   if (!clock) throw new Error("The state has no clock");
   let runningEntries: readonly ScheduledEntry[] = [];
   const replacementHooks = {

@@ -101,17 +101,15 @@ export function describeSteps(
   ids: readonly string[],
   chains: readonly CauseChain[],
   rows: CauseMap,
-): Promise<UndoneStep[]> {
+): UndoneStep[] {
   const newest = ids.toSorted((a, b) => parseCauseNumber(b)! - parseCauseNumber(a)!).slice(0, maxDescribedSteps);
   const causesByStep = new Map(newest.map((id) => [id, new Set([id])]));
   for (const chain of chains) for (const cause of chain) causesByStep.get(findOrigin(chain))?.add(cause);
-  return Promise.all(
-    [...causesByStep].map(async ([id, causeIds]) => {
-      const causeRows = [...causeIds].flatMap((causeId) => rows.get(causeId) ?? []);
-      const { at = 0, what = "" } = rows.get(id) ?? {};
-      return { id, at: toIsoMillis(at), what, contract: await findContractOfCauses(view, causeRows) };
-    }),
-  );
+  return [...causesByStep].map(([id, causeIds]) => {
+    const causeRows = [...causeIds].flatMap((causeId) => rows.get(causeId) ?? []);
+    const { at = 0, what = "" } = rows.get(id) ?? {};
+    return { id, at: toIsoMillis(at), what, contract: findContractOfCauses(view, causeRows) };
+  });
 }
 
 /** Collects the requests and clock advances that change the state until it is replaced. */

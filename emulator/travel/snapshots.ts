@@ -187,8 +187,8 @@ export class Snapshots {
     return this.#replaceExclusively(async (concurrent) => {
       const { store: snapshotState, snapshotHead } = await this.load(name);
       await this.#requireSameClusters(name, snapshotState);
-      await snapshotState.transaction("time of the snapshot", async (tx) => {
-        const row = await tx.get(clockState, "clock");
+      await snapshotState.transaction("time of the snapshot", (tx) => {
+        const row = tx.get(clockState, "clock");
         if (!row) throw new InvalidSnapshotError(name, "it has no clock");
         tx.put(clockState, this.#context.clock.createStateAt(snapshotHead.snapshot.at, row));
       });
@@ -223,23 +223,21 @@ export class Snapshots {
     const { history } = store;
     if (!history) throw new HistoryUnavailableError();
     if ("to" in target && target.to > clock.now()) throw new RewindTargetInFutureError(clock.now());
-    const present = await store.read(async (view) => {
+    const present = await store.read((view) => {
       const { number: line } = history.getPosition();
-      return { causes: new Map((await view.list(causes)).map((row) => [row.id, row])), line };
+      return { causes: new Map(view.list(causes).map((row) => [row.id, row])), line };
     });
     const { first, chains, before, ids, reach } = await findRewindPoint(history, target, present);
     if (!first && "to" in target && target.to === clock.now())
       return { backupSnapshot: undefined, undone: 0, steps: [], dropped: [] };
     const { store: restoredState, past } = await history.restoreAfter(first ? first.number - 1 : present.line);
-    const storedCauses = await restoredState.read(
-      async (view) => new Set((await view.list(causes)).map(({ id }) => id)),
-    );
+    const storedCauses = await restoredState.read((view) => new Set(view.list(causes).map(({ id }) => id)));
     // The history only contains later results of a stored cause.
     if (before !== undefined && storedCauses.has(before))
       throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
     const startedAt = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
-    await restoredState.transaction("time of the rewind", async (tx) => {
-      const row = (await tx.get(clockState, "clock")) ?? clock.createStateAt(clock.now());
+    await restoredState.transaction("time of the rewind", (tx) => {
+      const row = tx.get(clockState, "clock") ?? clock.createStateAt(clock.now());
       const clockTime = row.mode === "real" ? (startedAt ?? clock.now()) : row.manual_now;
       tx.put(clockState, clock.createStateAt("to" in target ? target.to : clockTime, row));
     });
@@ -350,10 +348,8 @@ export class Snapshots {
 /** Returns the number of rows or mappings of each collection. */
 export const countEntries = (store: Store, collections: readonly Collection[]): Promise<number[]> =>
   store.read((view) =>
-    Promise.all(
-      collections.map((collection) =>
-        collection.kind === "rows" ? view.count(collection as unknown as Rows<object>) : view.size(collection),
-      ),
+    collections.map((collection) =>
+      collection.kind === "rows" ? view.count(collection as unknown as Rows<object>) : view.size(collection),
     ),
   );
 

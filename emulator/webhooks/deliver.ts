@@ -52,11 +52,11 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 
   /** Rows are read before each attempt, because changes since the entry was scheduled apply (DECISIONS.md, C18). */
   function readAttemptInput(view: View, entry: ScheduledEntry, resend: boolean) {
-    const delivery = view.getSync(deliveries, Number(entry.ref));
+    const delivery = view.get(deliveries, Number(entry.ref));
     if (!delivery) return "gone";
-    const event = view.getSync(webhookEvents, delivery.event_id);
-    const webhook = view.getSync(webhookRows, delivery.webhook_id);
-    const workspace = view.getSync(workspaces, delivery.workspace_id);
+    const event = view.get(webhookEvents, delivery.event_id);
+    const webhook = view.get(webhookRows, delivery.webhook_id);
+    const workspace = view.get(workspaces, delivery.workspace_id);
     if (!event || !webhook || !workspace) return "skipped_deleted";
     if (!resend && webhook.status !== "ACTIVE") return "skipped_disabled";
     // The attempt was not made, so it is not a failure (DECISIONS.md, C16).
@@ -74,11 +74,11 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 
   let purgedAt = Number.NEGATIVE_INFINITY;
   /** Records are purged once per virtual time, because nothing expires while the clock is stopped. */
-  async function purgeExpired(tx: Transaction): Promise<void> {
+  function purgeExpired(tx: Transaction): void {
     const now = clock.now();
     if (now === purgedAt) return;
     purgedAt = now;
-    await purgeWebhookRecords(tx, now);
+    purgeWebhookRecords(tx, now);
   }
 
   let watchedSignal: AbortSignal | undefined;
@@ -90,9 +90,9 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   }
 
   /** Records the outcome in the transaction that removes the entry from the queue. */
-  async function record(tx: Transaction, { entry, result, resend, fault }: EndedRun): Promise<string> {
-    await purgeExpired(tx);
-    const delivery = tx.getSync(deliveries, Number(entry.ref));
+  function record(tx: Transaction, { entry, result, resend, fault }: EndedRun): string {
+    purgeExpired(tx);
+    const delivery = tx.get(deliveries, Number(entry.ref));
     if (!delivery) return removeEntry(tx, entry);
     if (typeof result === "string") {
       dequeue(tx, entry);
@@ -101,7 +101,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     }
     const attempt = createAttempt(delivery, { entry, result, resend, fault });
     // The ID of the scripted fault is stored with the effect of the fault.
-    if (fault) await tx.withCause(fault.cause, () => tx.put(attempts, attempt));
+    if (fault) tx.withCause(fault.cause, () => tx.put(attempts, attempt));
     else tx.put(attempts, attempt);
     return recordOutcome(tx, { entry, delivery, attempt, settings, notifier });
   }
@@ -149,7 +149,7 @@ function createAttempt(
 /** A resend belongs to the trace of its own cause. */
 function readTraceContext(view: View, entry: ScheduledEntry, event: WebhookEvent, scheduledNumber: number | null) {
   const cause = scheduledNumber === null ? entry.cause : event.cause;
-  const trace = getEventTrace(event, view.getSync(causes, cause));
+  const trace = getEventTrace(event, view.get(causes, cause));
   return { trace, span: deriveSpanId(trace, toAttemptSpanName(Number(entry.ref), scheduledNumber, entry.cause)) };
 }
 
@@ -157,7 +157,7 @@ type SkippedOutcome = Extract<DeliveryOutcome, `skipped_${string}`>;
 
 /** Removes an entry whose delivery or schedule entry was removed during the attempt. */
 function removeEntry(tx: Transaction, entry: ScheduledEntry): string {
-  const queuedEntry = tx.getSync(schedule, entry.id);
+  const queuedEntry = tx.get(schedule, entry.id);
   if (queuedEntry?.due === entry.due) dequeue(tx, entry);
   return "gone";
 }
@@ -174,7 +174,7 @@ interface EndedRun {
  * no limit, because it sends nothing.
  */
 function readCapacity(view: View, key: string): number {
-  const webhook = view.getSync(webhookRows, parseId(key));
+  const webhook = view.get(webhookRows, parseId(key));
   return webhook?.status === "ACTIVE"
     ? Math.max(1, failuresUntilDisabled - webhook.failure_count)
     : Number.POSITIVE_INFINITY;
@@ -186,26 +186,26 @@ const parseId = (key: string): number => Number(key.slice(key.indexOf(":") + 1))
 const reorderDelayMs = 1_000;
 
 /** Postpones an attempt without counting it. Returns the outcome as one word. */
-async function postponeAttempt(
+function postponeAttempt(
   tx: Transaction,
   entry: ScheduledEntry,
   { byMs, isAfterNext }: AttemptPostponement,
   fault: AppliedFault,
   now: number,
-): Promise<string> {
-  const queuedEntry = await tx.get(schedule, entry.id);
-  const delivery = await tx.get(deliveries, Number(entry.ref));
+): string {
+  const queuedEntry = tx.get(schedule, entry.id);
+  const delivery = tx.get(deliveries, Number(entry.ref));
   if (queuedEntry?.due !== entry.due || !delivery) return "gone";
-  const nextEntry = isAfterNext ? await findNextOfKey(tx, entry, now + byMs) : undefined;
+  const nextEntry = isAfterNext ? findNextOfKey(tx, entry, now + byMs) : undefined;
   const due = nextEntry ? nextEntry.due + reorderDelayMs : now + byMs;
   enqueue(tx, { ...entry, due });
   const postponement = toAttemptFault(fault);
-  await tx.withCause(fault.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, postponement }));
+  tx.withCause(fault.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, postponement }));
   return "postponed";
 }
 
-async function findNextOfKey(tx: Transaction, entry: ScheduledEntry, latestDue: number) {
-  const entries = await tx.list(schedule, { by: "due", from: entry.due, to: latestDue });
+function findNextOfKey(tx: Transaction, entry: ScheduledEntry, latestDue: number) {
+  const entries = tx.list(schedule, { by: "due", from: entry.due, to: latestDue });
   return entries.find(
     ({ id, due, concurrency_key }) =>
       concurrency_key === entry.concurrency_key && (due > entry.due || (due === entry.due && id > entry.id)),

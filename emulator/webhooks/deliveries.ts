@@ -155,7 +155,7 @@ export const listAttemptKeys = ({ id, attempts }: Delivery): string[] =>
   Array.from({ length: attempts }, (_, index) => toAttemptKey(id, index + 1));
 
 export const listAttempts = (view: View, delivery: Delivery): DeliveryAttempt[] =>
-  listAttemptKeys(delivery).flatMap((key) => view.getSync(attempts, key) ?? []);
+  listAttemptKeys(delivery).flatMap((key) => view.get(attempts, key) ?? []);
 
 /** Returns the name of an event in traces. The name is the ID of a cause, and span IDs are derived from it. */
 export const toEventName = (id: number): string => `event:${id}`;

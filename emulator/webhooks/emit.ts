@@ -26,12 +26,12 @@ function limitEmittedLength(tx: Transaction, body: string): void {
  * the entries, which are due now. The ref of an entry is the ID of its delivery. Throws MaxBodyBytesExceededError if
  * the transaction emits too much (DECISIONS.md, C24).
  */
-export async function emitEvent(
+export function emitEvent(
   tx: Transaction,
   clock: Clock,
   domainEvent: DomainEvent,
   webhookId?: number,
-): Promise<readonly ScheduledEntry[]> {
+): readonly ScheduledEntry[] {
   const { workspace_id, activity } = domainEvent;
   const contract_id = domainEvent.contract?.contract_id ?? null;
   const due = clock.now();
@@ -41,7 +41,7 @@ export async function emitEvent(
   limitEmittedLength(tx, body);
   const subscribers = observer?.isSilent(activity)
     ? []
-    : await tx.list(webhookRows, { by: "activity", equals: toActivityKey(workspace_id, activity) });
+    : tx.list(webhookRows, { by: "activity", equals: toActivityKey(workspace_id, activity) });
   const targetWebhooks = webhookId === undefined ? subscribers : subscribers.filter(({ id }) => id === webhookId);
   // The event is stored even without webhooks, because a client can wait for the activity.
   const event: WebhookEvent = {

@@ -31,9 +31,9 @@ export const listDeliveries = (
 
 /** Returns a delivery with its attempts and the body that is sent. Returns undefined if the delivery does not exist. */
 export function showDelivery(view: View, id: number, form: WebhookJsonForm = "compact") {
-  const delivery = view.getSync(deliveries, id);
+  const delivery = view.get(deliveries, id);
   if (!delivery) return undefined;
-  const event = view.getSync(webhookEvents, delivery.event_id);
+  const event = view.get(webhookEvents, delivery.event_id);
   const requestBody = formatEventBody(event, form);
   return { delivery, attempts: listAttempts(view, delivery), requestBody, headers: event?.headers };
 }
@@ -50,19 +50,19 @@ export async function deleteExpiredRecords(store: Store, now: number): Promise<v
  * Deletes at most `limit` expired records of each kind, and returns their number. Expiry is not in the queue, because
  * mode auto would jump to it (DECISIONS.md, C21).
  */
-export async function purgeWebhookRecords(tx: Transaction, now: number, limit = 50): Promise<number> {
-  const expiredDeliveries = await tx.list(deliveries, { by: "keep_until", to: now, limit });
+export function purgeWebhookRecords(tx: Transaction, now: number, limit = 50): number {
+  const expiredDeliveries = tx.list(deliveries, { by: "keep_until", to: now, limit });
   for (const delivery of expiredDeliveries) {
     const { id, event_id } = delivery;
     for (const key of listAttemptKeys(delivery)) tx.delete(attempts, key);
     tx.delete(deliveries, id);
-    const remaining = await tx.count(deliveries, { by: "event", equals: event_id });
+    const remaining = tx.count(deliveries, { by: "event", equals: event_id });
     if (remaining === 0) tx.delete(webhookEvents, event_id);
   }
-  const unsentEvents = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
+  const unsentEvents = tx.list(webhookEvents, { by: "keep_until", to: now, limit });
   for (const { id } of unsentEvents) tx.delete(webhookEvents, id);
-  const emails = await purgeEmails(tx, now, limit);
-  return expiredDeliveries.length + unsentEvents.length + emails + (await purgeCauses(tx, now, limit));
+  const emails = purgeEmails(tx, now, limit);
+  return expiredDeliveries.length + unsentEvents.length + emails + purgeCauses(tx, now, limit);
 }
 
 /** Schedules an attempt outside the schedule that is due now (DECISIONS.md, C18). Returns the entry. */
@@ -129,10 +129,10 @@ export function recordForeignDelivery(
 }
 
 /** Returns the last webhook delivery of each contract of a workspace. Contracts without a delivery are omitted. */
-export async function listLatestDeliveries(view: View, workspaceId: number, contractIds: readonly number[]) {
+export function listLatestDeliveries(view: View, workspaceId: number, contractIds: readonly number[]) {
   const latestDeliveries: Delivery[] = [];
   for (const id of new Set(contractIds)) {
-    const [delivery] = await view.list(deliveries, { by: "contract", equals: id, reverse: true, limit: 1 });
+    const [delivery] = view.list(deliveries, { by: "contract", equals: id, reverse: true, limit: 1 });
     if (delivery?.workspace_id === workspaceId) latestDeliveries.push(delivery);
   }
   return latestDeliveries;

@@ -29,7 +29,7 @@ export function recordOutcome(tx: Transaction, endedAttempt: EndedAttempt): stri
   const { at, resend } = attempt;
   const isSuccess = hasSucceeded(attempt);
   // The webhook can have been deleted during the attempt.
-  const webhook = tx.getSync(webhookRows, delivery.webhook_id);
+  const webhook = tx.get(webhookRows, delivery.webhook_id);
   const disabled = webhook !== undefined && countAttempt(tx, webhook, attempt) !== "ACTIVE";
 
   // After a successful resend, and for a resend itself, only a success changes the delivery.
@@ -74,7 +74,7 @@ function createSuccessChange(at: number): DeliveryChange {
 
 function createFailureChange(tx: Transaction, { delivery, attempt: { at }, settings }: EndedAttempt): DeliveryChange {
   const failures = delivery.failures + 1;
-  const retrySchedule = getRetrySchedule(tx.getSync(workspaces, delivery.workspace_id), settings);
+  const retrySchedule = getRetrySchedule(tx.get(workspaces, delivery.workspace_id), settings);
   const nextAttemptAt = computeNextAttempt(retrySchedule, failures, at, settings.workerTick);
   if (nextAttemptAt !== undefined) return { outcome: "retrying", failures, next_attempt_at: nextAttemptAt };
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: getRetentionEnd("other", at) };
@@ -82,7 +82,7 @@ function createFailureChange(tx: Transaction, { delivery, attempt: { at }, setti
 
 /** Cancels the remaining scheduled attempts of a delivery, because a resend succeeded. */
 export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
-  const queuedEntry = tx.getSync(schedule, entry_id);
+  const queuedEntry = tx.get(schedule, entry_id);
   if (queuedEntry?.kind === "deliver" && queuedEntry.ref === String(id)) dequeue(tx, queuedEntry);
 }
 

@@ -45,8 +45,8 @@ export const toConcurrencyKey = (webhookId: number): string => `webhook:${webhoo
  * Enables or disables a webhook. Enabling resets the counter and resends nothing. Returns undefined if the webhook does
  * not exist. `at` is in virtual milliseconds (DECISIONS.md, C18).
  */
-export async function setWebhookEnabled(tx: Transaction, id: number, isEnabled: boolean, at: number) {
-  const row = await tx.get(webhookRows, id);
+export function setWebhookEnabled(tx: Transaction, id: number, isEnabled: boolean, at: number) {
+  const row = tx.get(webhookRows, id);
   if (!row || (!isEnabled && row.status === "DISABLED_BY_USER")) return row;
   const updatedWebhook: Webhook = isEnabled
     ? { ...row, status: "ACTIVE", failure_count: 0, disabled: null }

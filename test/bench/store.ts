@@ -78,9 +78,9 @@ async function comparePages(): Promise<void> {
       for (let id = 1; id <= count; id += 1) tx.put(people, createPerson(id, { age: id % 50 }));
     });
     return async () => {
-      await store.read(async (view) => [
-        await view.list(people, { by: "age", reverse: true, offset: 20, limit: 50 }),
-        await view.count(people, { by: "age", from: 10, to: 40 }),
+      await store.read((view) => [
+        view.list(people, { by: "age", reverse: true, offset: 20, limit: 50 }),
+        view.count(people, { by: "age", from: 10, to: 40 }),
       ]);
     };
   };

@@ -52,7 +52,7 @@ export async function createRunnerFixture(
       play: {
         async start(_, entry) {
           runs.push(`+${(clock.now() - initialTimeMs) / 60_000} ${entry.ref}`);
-          return async (tx) => {
+          return (tx) => {
             dequeue(tx, entry);
             for (const line of script[entry.ref] ?? []) {
               const [verb, after, ...name] = line.split(" ");

@@ -35,7 +35,7 @@ export async function createTemporaryFolder(t: TestContext): Promise<string> {
 }
 
 /** Replaces the content with a new state, as a reset of the emulator does. */
-export async function resetStore(store: Store, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
+export async function resetStore(store: Store, fill: (tx: Transaction) => void): Promise<void> {
   const next = store.createEmptyStore();
   await next.transaction("reset", fill);
   await store.replaceWith(next);

@@ -92,18 +92,20 @@ export async function createDeliveryFixture(
         return id;
       }),
     happen: (...activities) =>
-      store.transaction("happen", async (tx) => {
-        for (const activity of activities) await emitEvent(tx, clock, createOccurrence(activity, clock.now()));
+      store.transaction("happen", (tx) => {
+        for (const activity of activities) emitEvent(tx, clock, createOccurrence(activity, clock.now()));
       }),
     story: () =>
-      store.read(async (view) =>
-        (await view.list(deliveries)).map((delivery) => ({
-          webhook: delivery.webhook_id,
-          outcome: delivery.outcome,
-          attempts: listAttempts(view, delivery).map(
-            ({ at, status, error }) => `+${(at - initialTimeMs) / 60_000} ${status ?? error?.code}`,
-          ),
-        })),
+      store.read((view) =>
+        view
+          .list(deliveries)
+          .map((delivery) => ({
+            webhook: delivery.webhook_id,
+            outcome: delivery.outcome,
+            attempts: listAttempts(view, delivery).map(
+              ({ at, status, error }) => `+${(at - initialTimeMs) / 60_000} ${status ?? error?.code}`,
+            ),
+          })),
       ),
     subscription: async (id) => {
       const row = await store.read((view) => view.get(webhookRows, id));

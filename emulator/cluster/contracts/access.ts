@@ -34,18 +34,18 @@ export const contractAccess = defineRows({
   indexes: { contract: (row) => row.contract_id },
 });
 
-export const listAccess = (view: View, { id }: Contract): Promise<readonly Access[]> =>
+export const listAccess = (view: View, { id }: Contract): readonly Access[] =>
   view.list(contractAccess, { by: "contract", equals: id });
 
 export const accessHandlers = {
-  "contract-details.invite": inTransaction(async (tx, { params, body: { items } }, context) => {
+  "contract-details.invite": inTransaction((tx, { params, body: { items } }, context) => {
     const { caller, fail, clock } = context;
-    const contract = await requireContractByNumber(tx, caller, params.contract_id, fail);
-    const problems = await findProblems(tx, caller, items);
+    const contract = requireContractByNumber(tx, caller, params.contract_id, fail);
+    const problems = findProblems(tx, caller, items);
     if (problems) return fail("invalid-fields", problems);
     for (const { role_id = null, user_id = null, new_user_email, permission_name, note = null } of items) {
       const common = { contract_id: contract.id, permission_name, note, invited_by: caller.user.id };
-      const invitee = new_user_email === undefined ? user_id : await getMemberByEmail(tx, context, new_user_email);
+      const invitee = new_user_email === undefined ? user_id : getMemberByEmail(tx, context, new_user_email);
       tx.put(contractAccess, { ...common, user_id: invitee, role_id, invited_at: clock.now() });
     }
     return reply(200, undefined);
@@ -55,12 +55,12 @@ export const accessHandlers = {
 type Items = InputOf<typeof inviteToContract>["body"]["items"];
 const onlyOneInvitee = "Only one of user_id, role_id, new_user_email can be given";
 
-async function findProblems(view: View, { workspace }: AuthenticatedMember, items: Items) {
+function findProblems(view: View, { workspace }: AuthenticatedMember, items: Items) {
   const problems = new ProblemCollector();
   for (const [index, { user_id, role_id, new_user_email }] of items.entries()) {
     const path = ["items", index] as const;
     if (new_user_email === undefined) {
-      problems.addAll(path, await findAssigneeProblem(view, workspace, { user_id, role_id }, onlyOneInvitee));
+      problems.addAll(path, findAssigneeProblem(view, workspace, { user_id, role_id }, onlyOneInvitee));
     } else if (user_id !== undefined || role_id !== undefined) {
       const extraField = user_id !== undefined && role_id !== undefined ? "role_id" : "new_user_email";
       problems.add([...path, extraField], onlyOneInvitee);
@@ -70,11 +70,11 @@ async function findProblems(view: View, { workspace }: AuthenticatedMember, item
 }
 
 /** An unknown address is invited as a member, and the router gets the invite token. */
-async function getMemberByEmail(tx: Transaction, context: ClusterCall, email: string): Promise<number> {
+function getMemberByEmail(tx: Transaction, context: ClusterCall, email: string): number {
   const { workspace } = context.caller;
-  const member = await findMemberByEmail(tx, workspace.id, email);
+  const member = findMemberByEmail(tx, workspace.id, email);
   if (member) return member.id;
-  const { user_id, issued_at } = await inviteMember(tx, context, workspace, { email, name: email });
+  const { user_id, issued_at } = inviteMember(tx, context, workspace, { email, name: email });
   scheduleReport(tx, "report-member", user_id, issued_at);
   return user_id;
 }
@@ -85,25 +85,25 @@ interface PermissionInput {
 }
 
 /** Also rejects with `not-found` if the caller acts for a user who has no access to the contract. */
-export async function requireVisibleContract(
+export function requireVisibleContract(
   view: View,
   caller: AuthenticatedMember,
   { params, headers }: PermissionInput,
   fail: Fail<"not-found">,
-): Promise<Contract> {
-  const row = await requireContract(view, caller, params.composite_id, fail);
+): Contract {
+  const row = requireContract(view, caller, params.composite_id, fail);
   const isScoped = headers["enforce-user-scoping"]?.trim().toLowerCase() === "true";
-  return isScoped && !(await isInvolved(view, row, caller.user)) ? fail("not-found") : row;
+  return isScoped && !isInvolved(view, row, caller.user) ? fail("not-found") : row;
 }
 
 /** The specification does not define which contracts concern a user. Here, every involvement counts. */
-const isInvolved = async (view: View, row: Contract, user: User): Promise<boolean> =>
+const isInvolved = (view: View, row: Contract, user: User): boolean =>
   row.created_by === user.id ||
   row.business_user_id === user.id ||
   row.reviews.some((each) => isFor(user, each.reviewer_user_id, each.reviewer_role_id)) ||
   row.approvals.some((each) => isFor(user, each.approver_user_id, each.approver_role_id)) ||
   row.signatories.some((each) => toAddressKey(each.email) === toAddressKey(user.email)) ||
-  (await listAccess(view, row)).some((each) => isFor(user, each.user_id, each.role_id));
+  listAccess(view, row).some((each) => isFor(user, each.user_id, each.role_id));
 
 const isFor = ({ id, roles }: User, userId: number | null, roleId: number | null): boolean =>
   userId === id || (roleId !== null && roles.includes(roleId));

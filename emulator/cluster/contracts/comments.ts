@@ -20,34 +20,34 @@ type Comment = z.infer<typeof Comment>;
 export const comments = defineNumberedRows("comments", "comment", Comment, { contract: (row) => row.contract_id });
 
 export const commentHandlers = {
-  "comments.list": inView(async (view, { params, query }, { caller, fail }) => {
-    const contract = await requireContractByNumber(view, caller, params.contract_id, fail);
+  "comments.list": inView((view, { params, query }, { caller, fail }) => {
+    const contract = requireContractByNumber(view, caller, params.contract_id, fail);
     const newestFirst = { by: "contract", equals: contract.id, reverse: true } as const;
-    return mapPage(await paginateSlice(view, comments, newestFirst, query), toCommentRecord);
+    return mapPage(paginateSlice(view, comments, newestFirst, query), toCommentRecord);
   }),
 
-  "comments.create": inTransaction(async (tx, { params, body }, context) => {
-    const contract = await requireContractByNumber(tx, context.caller, params.contract_id, context.fail);
+  "comments.create": inTransaction((tx, { params, body }, context) => {
+    const contract = requireContractByNumber(tx, context.caller, params.contract_id, context.fail);
     const author = { by: toPerformer(context.caller), id: context.caller.user.id };
-    return toCommentRecord(await addComment(tx, context, contract, body.comment, author));
+    return toCommentRecord(addComment(tx, context, contract, body.comment, author));
   }),
 } satisfies ClusterHandlers;
 
-export async function addComment(
+export function addComment(
   tx: Transaction,
   { clock }: { readonly clock: Clock },
   contract: Contract,
   comment: string,
   { by: performer, id: created_by }: { readonly by: Performer; readonly id: number },
-): Promise<Comment> {
+): Comment {
   const row = { id: tx.next("comment"), contract_id: contract.id, comment, created_by, created_at: clock.now() };
   tx.put(comments, row);
   const data = { comment: { id: row.id, comment } };
-  await emitContractEvent(tx, { clock, performer }, "CONTRACT_ACTIVITY_LOG_COMMENT_CREATED", contract, data);
+  emitContractEvent(tx, { clock, performer }, "CONTRACT_ACTIVITY_LOG_COMMENT_CREATED", contract, data);
   return row;
 }
 
-export const listComments = (view: View, { id }: Contract): Promise<readonly Comment[]> =>
+export const listComments = (view: View, { id }: Contract): readonly Comment[] =>
   view.list(comments, { by: "contract", equals: id });
 
 // The public API has no replies, because they can only be written in the application.

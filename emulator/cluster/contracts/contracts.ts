@@ -18,51 +18,51 @@ import { findPartyOfContact, toCreatedContract, toPerformer } from "./records.ts
 import { type Contract, type ContractSignatory, requireContract, requireContractByNumber } from "./rows.ts";
 
 export const contractHandlers = {
-  "contracts.create": inTransaction(async (tx, { body }, context) => {
+  "contracts.create": inTransaction((tx, { body }, context) => {
     const performer = toPerformer(context.caller);
-    const { draft, changes } = await draftFromTemplate(tx, context.caller, body, context.clock.now(), context);
-    await emitCounterpartyChanges(tx, context, changes);
-    const contract = await createByTransition(tx, context, draft, "create-from-template", { performer });
+    const { draft, changes } = draftFromTemplate(tx, context.caller, body, context.clock.now(), context);
+    emitCounterpartyChanges(tx, context, changes);
+    const contract = createByTransition(tx, context, draft, "create-from-template", { performer });
     const options = { performer, addressees: getAddressees(body.send_to_counterparty_config) };
     // A missing signatory is the only reason why a new draft cannot be sent.
     const reject = context.fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
     const row = body.workflow_config?.auto_send_to_counterparty
-      ? await transitionContract(tx, context, contract, "send", options, reject)
+      ? transitionContract(tx, context, contract, "send", options, reject)
       : contract;
     return toCreatedContract(tx, context, row);
   }),
 
-  "contracts.send": inTransaction(async (tx, { params, body }, context) => {
-    const row = await requireContract(tx, context.caller, params.composite_id, context.fail);
+  "contracts.send": inTransaction((tx, { params, body }, context) => {
+    const row = requireContract(tx, context.caller, params.composite_id, context.fail);
     const options = { performer: toPerformer(context.caller), addressees: getAddressees(body) };
-    await transitionContract(tx, context, row, "send", options, context.fail);
+    transitionContract(tx, context, row, "send", options, context.fail);
     return {};
   }),
 
-  "contracts.status": inView(async (view, input, { caller, fail }) => {
-    const row = await requireVisibleContract(view, caller, input, fail);
+  "contracts.status": inView((view, input, { caller, fail }) => {
+    const row = requireVisibleContract(view, caller, input, fail);
     return { contract_status: row.status, contract_name: row.name };
   }),
 
-  "contracts.recipients": inView(async (view, { params }, { caller, fail }) => {
-    const row = await requireContract(view, caller, params.composite_id, fail);
+  "contracts.recipients": inView((view, { params }, { caller, fail }) => {
+    const row = requireContract(view, caller, params.composite_id, fail);
     // The response contains the rows of the recipients (DECISIONS.md, F13).
-    return { items: await Promise.all(row.signatories.map((each, i) => toRecipient(view, row, each, i + 1))) };
+    return { items: row.signatories.map((each, i) => toRecipient(view, row, each, i + 1)) };
   }),
 
-  "contracts.recipient-link": inView(async (view, { params, query }, { cluster, caller, fail }) => {
-    const row = await requireContractByNumber(view, caller, params.contract_id, fail);
+  "contracts.recipient-link": inView((view, { params, query }, { cluster, caller, fail }) => {
+    const row = requireContractByNumber(view, caller, params.contract_id, fail);
     const email = toAddressKey(query.recipient_email);
     const signatory = row.signatories.find((each) => toAddressKey(each.email) === email);
     if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
-    return { link: `${cluster.url}${(await readRecipientLinks(view, row)).buildPath(email)}` };
+    return { link: `${cluster.url}${readRecipientLinks(view, row).buildPath(email)}` };
   }),
 
-  "contracts.embedded-link": inView(async (view, { params, query }, { cluster, caller, fail }) => {
-    const row = await requireContractByNumber(view, caller, params.contract_id, fail);
+  "contracts.embedded-link": inView((view, { params, query }, { cluster, caller, fail }) => {
+    const row = requireContractByNumber(view, caller, params.contract_id, fail);
     const email = query.cp_email_id;
     if (!findPartyOfContact(row, email)) return fail("not-a-contact", { email });
-    return { url: `${cluster.url}${(await readRecipientLinks(view, row)).buildPath(email)}` };
+    return { url: `${cluster.url}${readRecipientLinks(view, row).buildPath(email)}` };
   }),
 } satisfies ClusterHandlers;
 
@@ -73,20 +73,20 @@ interface SendOptions {
 
 const getAddressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
 
-async function toRecipient(
+function toRecipient(
   view: View,
   { workspace_id }: Contract,
   signatory: ContractSignatory,
   position: number,
-): Promise<z.input<typeof RecipientRecord>> {
-  const member = await findMemberByEmail(view, workspace_id, signatory.email);
+): z.input<typeof RecipientRecord> {
+  const member = findMemberByEmail(view, workspace_id, signatory.email);
   const { action, sent_at } = signatory;
   return {
     recipient: {
       id: signatory.id,
       recipient_type: "SIGNATORY",
       user: {
-        id: (await findPersonId(view, workspace_id, signatory.email))!,
+        id: findPersonId(view, workspace_id, signatory.email)!,
         email: signatory.email,
         name: signatory.name,
         designation: member?.designation ?? null,

@@ -16,12 +16,12 @@ import { type Contract, contracts, requireContract, requireContractByNumber, sto
 
 /** Handlers for the data that is stored next to a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers = {
-  "contract-details.update-data": inTransaction(async (tx, { params, body }, { clock, caller, fail, finding }) => {
-    const row = await requireContract(tx, caller, params.composite_id, fail);
+  "contract-details.update-data": inTransaction((tx, { params, body }, { clock, caller, fail, finding }) => {
+    const row = requireContract(tx, caller, params.composite_id, fail);
     if (row.status === "EXECUTED") return fail("contract-data-executed");
     const isEditable = row.status === "DRAFT" || row.status === "REDLINING";
     if (row.kind !== "TEMPLATE_CONTRACT" || !isEditable) return fail("contract-data-closed");
-    const template = row.template_id === null ? undefined : await tx.get(templates, row.template_id);
+    const template = row.template_id === null ? undefined : tx.get(templates, row.template_id);
     const questions = template?.attributes ?? [];
     reportUnknownAnswers(finding, "data.", questions, body.data);
     const problems = validateAnswers(questions, body.data, { partial: true });
@@ -29,51 +29,51 @@ export const contractDetailHandlers = {
 
     const data = { ...row.contract_data, ...body.data };
     if (!isDeepStrictEqual(data, row.contract_data)) {
-      await storeAnswers(tx, { clock, caller }, row, { contract_data: data });
+      storeAnswers(tx, { clock, caller }, row, { contract_data: data });
     }
     return { data };
   }),
 
-  "contract-details.notes": inView(async (view, input, { caller, fail }) =>
-    toNoteRecord(await requireVisibleContract(view, caller, input, fail)),
+  "contract-details.notes": inView((view, input, { caller, fail }) =>
+    toNoteRecord(requireVisibleContract(view, caller, input, fail)),
   ),
 
-  "contract-details.put-note": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireContract(tx, caller, params.contract_id, fail);
+  "contract-details.put-note": inTransaction((tx, { params, body }, { clock, caller, fail }) => {
+    const row = requireContract(tx, caller, params.contract_id, fail);
     if (params.note_id !== toNoteRecord(row).id) return fail("not-found");
     const note = { text: body.text, note_tag: body.note_tag?.name ?? null };
     return toNoteRecord(storeContractChange(tx, row, clock.now(), { note }));
   }),
 
-  "contract-details.business-user": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireContractByNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
-    const user = await findActiveUser(tx, caller.workspace, body.user_id);
+  "contract-details.business-user": inTransaction((tx, { params, body }, { clock, caller, fail }) => {
+    const row = requireContractByNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
+    const user = findActiveUser(tx, caller.workspace, body.user_id);
     if (!user) return fail("invalid-fields", { user_id: [formatRowNotFound(body.user_id)] });
     storeContractChange(tx, row, clock.now(), { business_user_id: user.id });
     return { user_id: user.id, contract_id: row.id, type: "BUSINESS" as const };
   }),
 
-  "contract-details.relate": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireContractByNumber(tx, caller, params.contract_id, fail);
-    const relatedContract = await requireContractByNumber(tx, caller, body.related_contract_id, () =>
+  "contract-details.relate": inTransaction((tx, { params, body }, { clock, caller, fail }) => {
+    const row = requireContractByNumber(tx, caller, params.contract_id, fail);
+    const relatedContract = requireContractByNumber(tx, caller, body.related_contract_id, () =>
       fail("invalid-fields", { related_contract_id: [formatRowNotFound(body.related_contract_id)] }),
     );
     // PARENT points to the other contract. The other kinds point to the contract that depends on this one.
     const [parent, child] = body.relation_type === "PARENT" ? [relatedContract, row] : [row, relatedContract];
-    if (await isDescendant(tx, parent, child.id)) return fail("circular-relation");
+    if (isDescendant(tx, parent, child.id)) return fail("circular-relation");
     const relation = { contract_id: parent.id, relation_type: body.relation_type };
     storeContractChange(tx, child, clock.now(), { parents: [...child.parents, relation] });
     return body;
   }),
 
-  "contract-details.process-metrics": inView(async (view, { params }, { caller, fail }) => {
-    const row = await requireContractByNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
+  "contract-details.process-metrics": inView((view, { params }, { caller, fail }) => {
+    const row = requireContractByNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
     return buildProcessMetrics(row);
   }),
 
-  "intake-form.update": inTransaction(async (tx, { params, body }, { clock, caller, fail, finding }) => {
-    const row = await requireContract(tx, caller, params.composite_id, fail);
-    const type = await tx.get(contractTypes, row.contract_type_id);
+  "intake-form.update": inTransaction((tx, { params, body }, { clock, caller, fail, finding }) => {
+    const row = requireContract(tx, caller, params.composite_id, fail);
+    const type = tx.get(contractTypes, row.contract_type_id);
     requireOpen(row, type, fail);
     const questions = type?.intake_form ?? [];
     reportUnknownAnswers(finding, "", questions, body);
@@ -84,13 +84,13 @@ export const contractDetailHandlers = {
     const { data: previousData = {}, created_at = at } = row.intake_form ?? {};
     const data = { ...previousData, ...body };
     if (isDeepStrictEqual(data, previousData)) return { data, created: toIsoSeconds(created_at) };
-    await storeAnswers(tx, { clock, caller }, row, { intake_form: { data, created_at: at } });
+    storeAnswers(tx, { clock, caller }, row, { intake_form: { data, created_at: at } });
     return { data, created: toIsoSeconds(at) };
   }),
 
-  "intake-form.responses": inView(async (view, { params, query }, { caller, fail }) => {
-    const row = await requireContractByNumber(view, caller, params.contract_id, fail);
-    const creator = await toOrgUser(view, row.created_by);
+  "intake-form.responses": inView((view, { params, query }, { caller, fail }) => {
+    const row = requireContractByNumber(view, caller, params.contract_id, fail);
+    const creator = toOrgUser(view, row.created_by);
     const isTemplate = query.questionnaire_type === "TEMPLATE";
     const answers = isTemplate ? row.contract_data : row.intake_form?.data;
     const createdAt = isTemplate ? row.created_at : row.intake_form?.created_at;
@@ -102,15 +102,15 @@ export const contractDetailHandlers = {
   }),
 } satisfies ClusterHandlers;
 
-async function storeAnswers(
+function storeAnswers(
   tx: Transaction,
   { clock, caller }: CallerContext,
   row: Contract,
   change: Pick<Contract, "contract_data"> | Pick<Contract, "intake_form">,
-): Promise<void> {
+): void {
   const at = clock.now();
   const after = storeContractChange(tx, row, at, change);
-  await emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
+  emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
 }
 
 /** Each contract has one note, which is empty at first. The note's id is the contract's number. */
@@ -121,7 +121,7 @@ const toNoteRecord = ({ id, note }: Contract) => ({
 });
 
 /** A contract counts as its own descendant. Each contract on the path is read once. */
-async function isDescendant(view: View, row: Contract, ancestorId: number): Promise<boolean> {
+function isDescendant(view: View, row: Contract, ancestorId: number): boolean {
   const visitedIds = new Set([row.id]);
   const queue = [row];
   for (let next = queue.pop(); next; next = queue.pop()) {
@@ -129,7 +129,7 @@ async function isDescendant(view: View, row: Contract, ancestorId: number): Prom
     for (const { contract_id } of next.parents) {
       if (visitedIds.has(contract_id)) continue;
       visitedIds.add(contract_id);
-      const parent = await view.get(contracts, contract_id);
+      const parent = view.get(contracts, contract_id);
       if (parent) queue.push(parent);
     }
   }

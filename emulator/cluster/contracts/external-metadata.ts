@@ -6,27 +6,27 @@ import { contracts, type ExternalMetadata, requireContract, storeContractChange,
 
 /** Handlers for the keys of a contract in external systems (DECISIONS.md, C13 and F14). */
 export const externalMetadataHandlers = {
-  "external-metadata.put": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireContract(tx, caller, params.contract_id, fail);
+  "external-metadata.put": inTransaction((tx, { params, body }, { clock, caller, fail }) => {
+    const row = requireContract(tx, caller, params.contract_id, fail);
     requireKnownConfiguration(body.external_metadata, fail);
     const external_metadata = { ...row.external_metadata, ...body.external_metadata };
     if (isEmpty(body.external_metadata)) return { external_metadata };
     const at = clock.now();
     const after = storeContractChange(tx, row, at, { external_metadata });
     const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
-    await emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, after);
+    emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, after);
     return { external_metadata };
   }),
 
-  "external-metadata.show": inView(async (view, { params }, { caller, fail }) => {
-    const row = await requireContract(view, caller, params.contract_id, fail);
+  "external-metadata.show": inView((view, { params }, { caller, fail }) => {
+    const row = requireContract(view, caller, params.contract_id, fail);
     return { external_metadata: row.external_metadata ?? {} };
   }),
 
-  "external-metadata.find": inView(async (view, { params }, { cluster, caller }) => {
+  "external-metadata.find": inView((view, { params }, { cluster, caller }) => {
     const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
-    const rows = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
-    return Promise.all(rows.map((row) => toCreatedContract(view, { cluster }, row)));
+    const rows = view.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
+    return rows.map((row) => toCreatedContract(view, { cluster }, row));
   }),
 } satisfies ClusterHandlers;
 

@@ -8,9 +8,9 @@ import { type Contract, formatCompositeId } from "./rows.ts";
 export const buildContractPath = (contract: Contract): string => `/contracts/${formatCompositeId(contract)}`;
 
 /** Derived keys survive restarts. The creation time distinguishes contracts before and after a reset. */
-export async function readRecipientLinks(view: View, contract: Contract) {
+export function readRecipientLinks(view: View, contract: Contract) {
   const { id, cluster_id, created_at } = contract;
-  const cluster = await view.get(clusterRows, cluster_id);
+  const cluster = view.get(clusterRows, cluster_id);
   if (!cluster) throw new Error(`A contract refers to cluster ${cluster_id}, which does not exist`);
   const createKey = (...fields: readonly string[]) =>
     computeHmacText("sha256", cluster.key, JSON.stringify([id, created_at, ...fields]));

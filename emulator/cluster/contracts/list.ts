@@ -20,7 +20,7 @@ import {
 } from "./rows.ts";
 
 export const contractListHandlers = {
-  "contracts.list": inView(async (view, { query }, { cluster, caller, fail, finding }) => {
+  "contracts.list": inView((view, { query }, { cluster, caller, fail, finding }) => {
     const { workspace } = caller;
     const problems = new ProblemCollector();
     const filters = parseFilters(query, workspace, problems, finding);
@@ -28,7 +28,7 @@ export const contractListHandlers = {
     const text = query.query?.trim().toLowerCase();
     const indexedSets = filters.flatMap(({ slices }) => (slices ? [slices] : []));
     const allContracts = [selectContractsOfWorkspace(workspace.id)];
-    const slices = await findSmallest(view, [...indexedSets, allContracts]);
+    const slices = findSmallest(view, [...indexedSets, allContracts]);
     const conditions = filters.length + (text === undefined ? 0 : 1);
     const [firstSlice, ...otherSlices] = slices;
     if (
@@ -37,11 +37,11 @@ export const contractListHandlers = {
       conditions === (slices === allContracts ? 0 : 1) &&
       isInOrder(firstSlice)
     ) {
-      const page = await paginateSlice(view, contracts, { ...firstSlice, reverse: true }, query);
+      const page = paginateSlice(view, contracts, { ...firstSlice, reverse: true }, query);
       return mapPage(page, (row) => toListedContract(view, { cluster }, row));
     }
-    const names = await readNames(view, workspace, filters);
-    const candidates = new Set((await Promise.all(slices.map((slice) => view.list(contracts, slice)))).flat());
+    const names = readNames(view, workspace, filters);
+    const candidates = new Set(slices.flatMap((slice) => view.list(contracts, slice)));
     const rows = [...candidates].filter(
       (row) =>
         filters.every(({ field, matches }) => matches(values[field](row, names))) && matchesText(row, names, text),
@@ -50,9 +50,9 @@ export const contractListHandlers = {
     return mapPage(paginateList(rows, query), (row) => toListedContract(view, { cluster }, row));
   }),
 
-  "contracts.list-v1": inView(async (view, { query }, { cluster, caller }) => {
+  "contracts.list-v1": inView((view, { query }, { cluster, caller }) => {
     const newestFirst = { ...selectContractsOfWorkspace(caller.workspace.id), reverse: true };
-    const page = await paginateSlice(view, contracts, newestFirst, query);
+    const page = paginateSlice(view, contracts, newestFirst, query);
     return mapPage(page, (row) => toNumberedContract(view, { cluster }, row));
   }),
 } satisfies ClusterHandlers;
@@ -61,13 +61,11 @@ type ContractIndex = keyof (typeof contracts)["indexes"];
 type ContractSlice = IndexQuery<ContractIndex>;
 
 /** Each set contains every match. The chosen set is read as a whole, unless the page can be read from the index. */
-async function findSmallest(view: View, sets: readonly (readonly ContractSlice[])[]) {
-  const sizedSets = await Promise.all(
-    sets.map(async (slices) => {
-      const counts = await Promise.all(slices.map((slice) => view.count(contracts, slice)));
-      return { slices, size: counts.reduce((sum, count) => sum + count, 0) };
-    }),
-  );
+function findSmallest(view: View, sets: readonly (readonly ContractSlice[])[]) {
+  const sizedSets = sets.map((slices) => ({
+    slices,
+    size: slices.reduce((sum, slice) => sum + view.count(contracts, slice), 0),
+  }));
   return sizedSets.reduce((smallest, each) => (each.size < smallest.size ? each : smallest)).slices;
 }
 
@@ -90,17 +88,17 @@ interface NameLookup {
   readonly brands: ReadonlyMap<number, string | null>;
 }
 
-async function readNames(view: View, { id }: Workspace, filters: readonly Filter[]): Promise<NameLookup> {
+function readNames(view: View, { id }: Workspace, filters: readonly Filter[]): NameLookup {
   const slice = { by: "workspace", equals: id } as const;
   // A workspace can have many counterparties, unlike types, entities and templates.
   const needsBrands = filters.some(({ field }) => field === "client_brand_name");
-  const parties = needsBrands ? await view.list(counterparties, slice) : [];
+  const parties = needsBrands ? view.list(counterparties, slice) : [];
   const toNameMap = (rows: readonly { readonly id: number; readonly name: string }[]) =>
     new Map(rows.map((row) => [row.id, row.name]));
   return {
-    types: toNameMap(await view.list(contractTypes, slice)),
-    entities: toNameMap(await view.list(entities, slice)),
-    tags: new Map((await view.list(templates, slice)).map((template) => [template.id, template.tags])),
+    types: toNameMap(view.list(contractTypes, slice)),
+    entities: toNameMap(view.list(entities, slice)),
+    tags: new Map(view.list(templates, slice).map((template) => [template.id, template.tags])),
     brands: new Map(parties.map((row) => [row.id, row.brand_name])),
   };
 }

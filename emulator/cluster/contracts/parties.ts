@@ -19,13 +19,13 @@ import { type Contract, type ContractParty, contracts, storeContractChange } fro
 export type PartyInput = Omit<ContractParty, "counterparty_id">;
 
 /** Creates unknown counterparties and adds new contacts, each once (DECISIONS.md, C8 to C10). */
-export async function resolveParties(tx: Transaction, inputs: readonly PartyInput[], workspace: Workspace, at: number) {
+export function resolveParties(tx: Transaction, inputs: readonly PartyInput[], workspace: Workspace, at: number) {
   const drafts = new Map<string, CounterpartyDraft>();
   const parties: ContractParty[] = [];
   for (const party of inputs) {
     const { name, is_individual, poc } = party;
     const key = `${is_individual} ${toNameKey(workspace.id, name)}`;
-    const draft = drafts.get(key) ?? (await findOrCreateCounterparty(tx, party, workspace, at));
+    const draft = drafts.get(key) ?? findOrCreateCounterparty(tx, party, workspace, at);
     drafts.set(key, draft);
     if (poc) addContact(tx, draft, { name: formatFullName(poc), email: poc.email });
     parties.push({ ...party, counterparty_id: draft.row.id });
@@ -46,13 +46,13 @@ interface CounterpartyDraft {
   readonly addedContacts: CounterpartyContact[];
 }
 
-async function findOrCreateCounterparty(
+function findOrCreateCounterparty(
   tx: Transaction,
   { name, is_individual, organization_type, organization_details }: PartyInput,
   workspace: Workspace,
   at: number,
-): Promise<CounterpartyDraft> {
-  const namesakes = await tx.list(counterparties, { by: "name", equals: toNameKey(workspace.id, name) });
+): CounterpartyDraft {
+  const namesakes = tx.list(counterparties, { by: "name", equals: toNameKey(workspace.id, name) });
   const existing = namesakes.find((each) => each.is_individual === is_individual && each.status !== "ARCHIVED");
   if (existing) {
     const addresses = new Set(existing.contacts.map(({ email }) => toAddressKey(email)));
@@ -136,17 +136,17 @@ interface PartyContext {
 export const isContractEditable = ({ status }: Contract): boolean => status === "DRAFT" || status === "REDLINING";
 
 /** Emits the change, unless the entity is already assigned (DECISIONS.md, C23). */
-export async function replaceEntity(tx: Transaction, context: PartyContext, row: Contract, { id }: LegalEntity) {
+export function replaceEntity(tx: Transaction, context: PartyContext, row: Contract, { id }: LegalEntity) {
   return row.entity_id === id ? row : saveEntityChange(tx, context, row, { entity_id: id });
 }
 
 /** Contracts whose parties are fixed keep the old name. */
-export async function renameParty(tx: Transaction, context: PartyContext, { id, name }: Counterparty): Promise<void> {
-  for (const row of await tx.list(contracts, { by: "counterparty", equals: id })) {
+export function renameParty(tx: Transaction, context: PartyContext, { id, name }: Counterparty): void {
+  for (const row of tx.list(contracts, { by: "counterparty", equals: id })) {
     const party = row.counterparties.find(({ counterparty_id }) => counterparty_id === id);
     if (!party || party.name === name || !isContractEditable(row)) continue;
     const oldNames = new Set(row.counterparties.flatMap((each) => (each.counterparty_id === id ? each.name : [])));
-    await saveEntityChange(tx, context, row, {
+    saveEntityChange(tx, context, row, {
       counterparties: row.counterparties.map((each) => (each.counterparty_id === id ? { ...each, name } : each)),
       signatories: row.signatories.map((each) =>
         oldNames.has(each.counterparty_name ?? "") ? { ...each, counterparty_name: name } : each,
@@ -155,9 +155,9 @@ export async function renameParty(tx: Transaction, context: PartyContext, { id, 
   }
 }
 
-async function saveEntityChange(tx: Transaction, context: PartyContext, row: Contract, change: Partial<Contract>) {
+function saveEntityChange(tx: Transaction, context: PartyContext, row: Contract, change: Partial<Contract>) {
   const at = context.clock.now();
   const after = storeContractChange(tx, row, at, change);
-  await emitContractEvent(tx, { ...context, at }, "CONTRACT_ENTITY_UPDATED", after);
+  emitContractEvent(tx, { ...context, at }, "CONTRACT_ENTITY_UPDATED", after);
   return after;
 }

@@ -14,40 +14,32 @@ import { type Contract, formatCompositeId, formatReferenceId } from "./rows.ts";
 type RecordContext = Pick<ClusterContext, "cluster">;
 
 /** Returns the record for creation and for the look-up by external metadata (DECISIONS.md, F10). */
-export async function toCreatedContract(
-  view: View,
-  context: RecordContext,
-  row: Contract,
-): Promise<z.input<typeof CreatedContract>> {
-  const creator = await toOrgUser(view, row.created_by);
-  return { ...(await toContractRecord(view, context, row)), contract_id: row.id, created_by: creator.email };
+export function toCreatedContract(view: View, context: RecordContext, row: Contract): z.input<typeof CreatedContract> {
+  const creator = toOrgUser(view, row.created_by);
+  return { ...toContractRecord(view, context, row), contract_id: row.id, created_by: creator.email };
 }
 
-export async function toListedContract(
-  view: View,
-  context: RecordContext,
-  row: Contract,
-): Promise<z.input<typeof ListedContract>> {
-  const { name, email } = await toOrgUser(view, row.created_by);
+export function toListedContract(view: View, context: RecordContext, row: Contract): z.input<typeof ListedContract> {
+  const { name, email } = toOrgUser(view, row.created_by);
   return {
-    ...(await toContractRecord(view, context, row)),
+    ...toContractRecord(view, context, row),
     created_by: name,
     created_by_user_name: name,
     created_by_user_email: email,
   };
 }
 
-export async function toNumberedContract(
+export function toNumberedContract(
   view: View,
   context: RecordContext,
   row: Contract,
-): Promise<z.input<typeof NumberedContract>> {
-  const { email } = await toOrgUser(view, row.created_by);
-  return { ...(await toContractRecord(view, context, row)), id: row.id, created_by: email };
+): z.input<typeof NumberedContract> {
+  const { email } = toOrgUser(view, row.created_by);
+  return { ...toContractRecord(view, context, row), id: row.id, created_by: email };
 }
 
-async function toContractRecord(view: View, { cluster }: RecordContext, row: Contract) {
-  const type = await view.get(contractTypes, row.contract_type_id);
+function toContractRecord(view: View, { cluster }: RecordContext, row: Contract) {
+  const type = view.get(contractTypes, row.contract_type_id);
   return {
     id: formatCompositeId(row),
     created: toIsoSeconds(row.created_at),
@@ -65,9 +57,9 @@ async function toContractRecord(view: View, { cluster }: RecordContext, row: Con
 }
 
 /** Returns the contract as webhook payloads contain it (DECISIONS.md, F21). */
-export async function readContractFacts(view: View, row: Contract): Promise<EventContract> {
-  const type = await view.get(contractTypes, row.contract_type_id);
-  const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
+export function readContractFacts(view: View, row: Contract): EventContract {
+  const type = view.get(contractTypes, row.contract_type_id);
+  const entity = row.entity_id === null ? undefined : view.get(entities, row.entity_id);
   const typeName = type?.name ?? "";
   return {
     contract_id: row.id,
@@ -77,8 +69,8 @@ export async function readContractFacts(view: View, row: Contract): Promise<Even
     contract_type_id: row.contract_type_id,
     contract_status: row.status,
     contract_kind: row.kind,
-    business_user: await getPerson(view, row.business_user_id),
-    legal_user: await getPerson(view, row.created_by),
+    business_user: getPerson(view, row.business_user_id),
+    legal_user: getPerson(view, row.created_by),
     created_at: toIsoMicros(row.created_at),
     counterparties: row.counterparties.map((party) => ({
       type: party.is_individual ? "Individual" : "Organization",
@@ -100,8 +92,8 @@ export async function readContractFacts(view: View, row: Contract): Promise<Even
   };
 }
 
-async function getPerson(view: View, userId: number): Promise<Performer> {
-  const user = await view.get(users, userId);
+function getPerson(view: View, userId: number): Performer {
+  const user = view.get(users, userId);
   return user ? { name: user.name, email: user.email } : { name: "" };
 }
 
@@ -142,15 +134,15 @@ interface ContractEventContext {
  * Emits an activity that does not change the status. `data` has the other keys of `activity_data`. They are assumed,
  * because no payload with them is public.
  */
-export async function emitContractEvent(
+export function emitContractEvent(
   tx: Transaction,
   { clock, performer: performed_by, at = clock.now() }: ContractEventContext,
   activity: Activity,
   row: Contract,
   data: Readonly<Record<string, unknown>> = {},
-): Promise<void> {
-  const contract = await readContractFacts(tx, row);
-  await emitEvent(tx, clock, { workspace_id: row.workspace_id, activity, at, performed_by, contract, data });
+): void {
+  const contract = readContractFacts(tx, row);
+  emitEvent(tx, clock, { workspace_id: row.workspace_id, activity, at, performed_by, contract, data });
 }
 
 export const findPartyOfContact = (

@@ -200,7 +200,7 @@ export const formatCompositeId = (row: Pick<Contract, "id" | "kind">): string =>
 
 /** Returns null if there is no such contract. */
 export function readCompositeId(view: View, contractId: number | null): string | null {
-  const row = view.getSync(contracts, contractId);
+  const row = view.get(contracts, contractId);
   return row ? formatCompositeId(row) : null;
 }
 
@@ -210,33 +210,29 @@ export const formatReferenceId = (row: Pick<Contract, "id">): string => `SVC-${r
  * Rejects unknown and deleted contracts, and those of other workspaces, in the same way. A wrong or missing prefix is
  * also rejected, because such paths only accept the composite form (DECISIONS.md, C12).
  */
-export async function requireContract(
+export function requireContract(
   view: View,
   caller: AuthenticatedMember,
   composite: string,
   fail: Fail<"not-found">,
-): Promise<Contract> {
+): Contract {
   const number = /^[TH]-(\d+)$/.exec(composite)?.[1];
-  const row = number === undefined ? undefined : await findVisibleContract(view, caller, Number(number));
+  const row = number === undefined ? undefined : findVisibleContract(view, caller, Number(number));
   return row && formatCompositeId(row) === composite ? row : fail("not-found");
 }
 
 /** Returns the contract of a plain integer id, for paths that contain one (DECISIONS.md, F23). */
-export async function requireContractByNumber(
+export function requireContractByNumber(
   view: View,
   caller: AuthenticatedMember,
   id: number,
   fail: Fail<"not-found">,
-): Promise<Contract> {
-  return (await findVisibleContract(view, caller, id)) ?? fail("not-found");
+): Contract {
+  return findVisibleContract(view, caller, id) ?? fail("not-found");
 }
 
-async function findVisibleContract(
-  view: View,
-  { workspace }: AuthenticatedMember,
-  id: number,
-): Promise<Contract | undefined> {
-  const row = await view.get(contracts, id);
+function findVisibleContract(view: View, { workspace }: AuthenticatedMember, id: number): Contract | undefined {
+  const row = view.get(contracts, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }
 

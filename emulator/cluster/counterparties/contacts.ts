@@ -19,23 +19,23 @@ import {
 } from "./rows.ts";
 
 export const counterpartyContactHandlers = {
-  "counterparty-contacts.list": inView(async (view, { params, query }, { caller, fail }) =>
-    paginateList((await requireCounterparty(view, caller, params, fail)).contacts, query),
+  "counterparty-contacts.list": inView((view, { params, query }, { caller, fail }) =>
+    paginateList(requireCounterparty(view, caller, params, fail).contacts, query),
   ),
 
-  "counterparty-contacts.create": inTransaction(async (tx, { params, body }, context) => {
-    const row = await requireCounterparty(tx, context.caller, params, context.fail);
+  "counterparty-contacts.create": inTransaction((tx, { params, body }, context) => {
+    const row = requireCounterparty(tx, context.caller, params, context.fail);
     // Every counterparty must have a primary contact.
     const is_primary = body.is_primary || row.contacts.length === 0;
     const contact = { id: tx.next("counterparty_contact"), name: body.name, email: body.email, is_primary };
     const after = { ...row, contacts: ensureSinglePrimary([...row.contacts, contact], contact) };
     tx.put(counterparties, after);
-    await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_CONTACT_CREATED", { contact_id: contact.id }]]);
+    emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_CONTACT_CREATED", { contact_id: contact.id }]]);
     return contact;
   }),
 
-  "counterparty-contacts.update-many": inTransaction(async (tx, { params, body }, context) => {
-    const row = await requireCounterparty(tx, context.caller, params, context.fail);
+  "counterparty-contacts.update-many": inTransaction((tx, { params, body }, context) => {
+    const row = requireCounterparty(tx, context.caller, params, context.fail);
     const contactIds = new Set(row.contacts.map(({ id }) => id));
     const problems = new ProblemCollector();
     for (const [index, { id }] of body.contacts.entries())
@@ -44,15 +44,15 @@ export const counterpartyContactHandlers = {
     return updateContacts(tx, context, row, body.contacts);
   }),
 
-  "counterparty-contacts.update": inTransaction(async (tx, { params, body }, context) => {
-    const row = await requireCounterparty(tx, context.caller, params, context.fail);
+  "counterparty-contacts.update": inTransaction((tx, { params, body }, context) => {
+    const row = requireCounterparty(tx, context.caller, params, context.fail);
     const { id } = row.contacts.find((contact) => contact.id === params.contact_id) ?? context.fail("not-found");
-    const [contact] = await updateContacts(tx, context, row, [{ ...body, id }]);
+    const [contact] = updateContacts(tx, context, row, [{ ...body, id }]);
     return contact!;
   }),
 
-  "counterparty-contacts.delete": inTransaction(async (tx, { params }, context) => {
-    const row = await requireCounterparty(tx, context.caller, params, context.fail);
+  "counterparty-contacts.delete": inTransaction((tx, { params }, context) => {
+    const row = requireCounterparty(tx, context.caller, params, context.fail);
     const contact = row.contacts.find(({ id }) => id === params.contact_id) ?? context.fail("not-found");
     const others = row.contacts.filter(({ id }) => id !== contact.id);
     const contacts = contact.is_primary
@@ -62,23 +62,23 @@ export const counterpartyContactHandlers = {
     return reply(204, undefined);
   }),
 
-  "counterparty-addresses.list": inView(async (view, { params, query }, { caller, fail }) => {
-    const { addresses } = await requireCounterparty(view, caller, params, fail);
+  "counterparty-addresses.list": inView((view, { params, query }, { caller, fail }) => {
+    const { addresses } = requireCounterparty(view, caller, params, fail);
     return paginateList(addresses.map(toAddressRecord), query);
   }),
 
-  "counterparty-addresses.create": inTransaction(async (tx, { params, body }, context) => {
-    const row = await requireCounterparty(tx, context.caller, params, context.fail);
+  "counterparty-addresses.create": inTransaction((tx, { params, body }, context) => {
+    const row = requireCounterparty(tx, context.caller, params, context.fail);
     const address = createCounterpartyAddress(tx, body, row.addresses.length === 0);
     const after = { ...row, addresses: [...row.addresses, address] };
     tx.put(counterparties, after);
-    await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_CREATED", { address_id: address.id }]]);
+    emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_CREATED", { address_id: address.id }]]);
     return toAddressRecord(address);
   }),
 
-  "counterparty-addresses.update": inTransaction(async (tx, { params, body }, context) => {
+  "counterparty-addresses.update": inTransaction((tx, { params, body }, context) => {
     const { caller, fail } = context;
-    const row = await requireCounterparty(tx, caller, params, fail);
+    const row = requireCounterparty(tx, caller, params, fail);
     const address = row.addresses.find(({ id }) => id === params.address_id) ?? fail("not-found");
     const { country_iso_code, ...changes } = body;
     const country = caller.workspace.jurisdictions.find(({ iso_code }) => iso_code === country_iso_code);
@@ -90,7 +90,7 @@ export const counterpartyContactHandlers = {
     if (isDeepStrictEqual(updatedAddress, address)) return toAddressRecord(address);
     const after = { ...row, addresses: ensureSinglePrimary(row.addresses, updatedAddress) };
     tx.put(counterparties, after);
-    await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_UPDATED", { address_id: address.id }]]);
+    emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_UPDATED", { address_id: address.id }]]);
     return toAddressRecord(updatedAddress);
   }),
 } satisfies ClusterHandlers;
@@ -103,12 +103,12 @@ interface ContactChange {
 }
 
 /** Emits the contacts that have changed, and returns each named contact once. At most one contact stays primary. */
-async function updateContacts(
+function updateContacts(
   tx: Transaction,
   context: CallerContext,
   row: Counterparty,
   changes: readonly ContactChange[],
-): Promise<CounterpartyContact[]> {
+): CounterpartyContact[] {
   const oldContacts = new Map(row.contacts.map((contact) => [contact.id, contact]));
   const byId = new Map(oldContacts);
   let primaryId = row.contacts.find(({ is_primary }) => is_primary)?.id;
@@ -126,7 +126,7 @@ async function updateContacts(
     const after = { ...row, contacts };
     tx.put(counterparties, after);
     const toEvent = (contact_id: number) => ["COUNTER_PARTY_CONTACT_UPDATED", { contact_id }] as const;
-    await emitCounterpartyEvents(tx, context, after, changedIds.map(toEvent));
+    emitCounterpartyEvents(tx, context, after, changedIds.map(toEvent));
   }
   return [...namedIds].map((id) => newContacts.get(id)!);
 }

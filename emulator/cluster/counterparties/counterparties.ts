@@ -19,19 +19,19 @@ import {
 } from "./rows.ts";
 
 export const counterpartyHandlers = {
-  "counterparties.list": inView(async (view, { query }, { caller }) => {
+  "counterparties.list": inView((view, { query }, { caller }) => {
     const slice = { by: "workspace", equals: caller.workspace.id } as const;
     const filter = createFilter(query);
     const page = filter
-      ? paginateList((await view.list(counterparties, slice)).filter(filter), query)
-      : await paginateSlice(view, counterparties, slice, query);
+      ? paginateList(view.list(counterparties, slice).filter(filter), query)
+      : paginateSlice(view, counterparties, slice, query);
     return mapPage(page, toCounterpartyRecord);
   }),
 
   "counterparties.create": ({ body }, context) => {
     const problems = findProblems(body, context.caller.workspace);
     if (problems) return context.fail("invalid-fields", problems);
-    return context.store.transaction("counterparties.create", async (tx) => {
+    return context.store.transaction("counterparties.create", (tx) => {
       const { contact_name, contact_email, primary_address } = body;
       const hasContact = contact_name !== undefined && contact_email !== undefined;
       const row: Counterparty = {
@@ -50,17 +50,17 @@ export const counterpartyHandlers = {
         created_at: context.clock.now(),
       };
       tx.put(counterparties, row);
-      await emitCounterpartyChanges(tx, context, [{ row }]);
+      emitCounterpartyChanges(tx, context, [{ row }]);
       return toCounterpartyRecord(row);
     });
   },
 
-  "counterparties.show": inView(async (view, { params }, { caller, fail }) =>
-    toCounterpartyRecord(await requireCounterparty(view, caller, params, fail)),
+  "counterparties.show": inView((view, { params }, { caller, fail }) =>
+    toCounterpartyRecord(requireCounterparty(view, caller, params, fail)),
   ),
 
-  "counterparties.update": inTransaction(async (tx, { params, body }, context) => {
-    const row = await requireCounterparty(tx, context.caller, params, context.fail);
+  "counterparties.update": inTransaction((tx, { params, body }, context) => {
+    const row = requireCounterparty(tx, context.caller, params, context.fail);
     const after: Counterparty = {
       ...row,
       ...(body.name !== undefined && { name: body.name }),
@@ -69,8 +69,8 @@ export const counterpartyHandlers = {
     };
     if (isDeepStrictEqual(after, row)) return toCounterpartyRecord(row);
     tx.put(counterparties, after);
-    await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_UPDATED"]]);
-    await renameParty(tx, { clock: context.clock, performer: toPerformer(context.caller) }, after);
+    emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_UPDATED"]]);
+    renameParty(tx, { clock: context.clock, performer: toPerformer(context.caller) }, after);
     return toCounterpartyRecord(after);
   }),
 } satisfies ClusterHandlers;

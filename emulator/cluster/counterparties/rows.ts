@@ -77,7 +77,7 @@ export const requireCounterparty = (
   caller: AuthenticatedMember,
   { counter_party_id }: { readonly counter_party_id: number },
   fail: Fail<"not-found">,
-): Promise<Counterparty> => requireOwnRow(view, counterparties, caller, counter_party_id, fail);
+): Counterparty => requireOwnRow(view, counterparties, caller, counter_party_id, fail);
 
 /** Returns the list with a replaced row. If that row is primary, no other row stays primary. */
 export const ensureSinglePrimary = <Row extends CounterpartyContact | CounterpartyAddress>(
@@ -95,31 +95,31 @@ type CounterpartyEvent = readonly [
 ];
 
 /** Includes the newest contract, if any (DECISIONS.md, C17). The IDs are assumed, because no such payload is public. */
-export async function emitCounterpartyEvents(
+export function emitCounterpartyEvents(
   tx: Transaction,
   { clock, caller }: CallerContext,
   { id, workspace_id }: Counterparty,
   events: readonly CounterpartyEvent[],
-): Promise<void> {
-  const [newestContract] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
-  const contract = newestContract && (await readContractFacts(tx, newestContract));
+): void {
+  const [newestContract] = tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
+  const contract = newestContract && readContractFacts(tx, newestContract);
   const performed_by = toPerformer(caller);
   for (const [activity, relatedId] of events) {
     const data = { counterparty_id: id, ...relatedId };
-    await emitEvent(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
+    emitEvent(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
   }
 }
 
 /** Emits each new counterparty first, then its contacts and addresses in order. */
-export async function emitCounterpartyChanges(
+export function emitCounterpartyChanges(
   tx: Transaction,
   context: CallerContext,
   changes: readonly CounterpartyChange[],
-): Promise<void> {
+): void {
   for (const { row, addedContacts } of changes) {
     const contacts = addedContacts ?? row.contacts;
     const addresses = addedContacts ? [] : row.addresses;
-    await emitCounterpartyEvents(tx, context, row, [
+    emitCounterpartyEvents(tx, context, row, [
       ...(addedContacts ? [] : [["COUNTER_PARTY_CREATED"] as const]),
       ...contacts.map(({ id }) => ["COUNTER_PARTY_CONTACT_CREATED", { contact_id: id }] as const),
       ...addresses.map(({ id }) => ["COUNTER_PARTY_ADDRESS_CREATED", { address_id: id }] as const),

@@ -59,10 +59,10 @@ export async function readDocument(blobs: Blobs, document: ContractDocument) {
 }
 
 /** Returns the source of a contract's document, or undefined if the document was uploaded as a file. */
-export async function createContractSheet(view: View, row: Contract): Promise<PdfSheet | undefined> {
+export function createContractSheet(view: View, row: Contract): PdfSheet | undefined {
   if (row.template_id === null) return undefined;
-  const template = await view.get(templates, row.template_id);
-  const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
+  const template = view.get(templates, row.template_id);
+  const entity = row.entity_id === null ? undefined : view.get(entities, row.entity_id);
   const parties = [entity?.name, ...row.counterparties.map((party) => party.name)].filter((name) => name !== undefined);
   return {
     title: row.name,

@@ -67,9 +67,9 @@ export const documentHandlers = {
 
   // Without a version, this returns the text of the PDF that is generated for a template contract (DECISIONS.md, F19).
   "documents.content": async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
-    const { row, sheet } = await store.read(async (view) => {
-      const row = await requireVisibleContract(view, caller, { params, headers }, fail);
-      return { row, sheet: await createContractSheet(view, row) };
+    const { row, sheet } = await store.read((view) => {
+      const row = requireVisibleContract(view, caller, { params, headers }, fail);
+      return { row, sheet: createContractSheet(view, row) };
     });
     const { contract_version_id: id, text_format } = query;
     const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
@@ -97,7 +97,7 @@ export const documentHandlers = {
     const { row, document: currentDocument } = await getDocument(params.composite_id, body.format, call);
     const document = await storeDocument(call.blobs, currentDocument);
     const { store, ids, clock, cluster } = call;
-    return store.transaction("documents.link", async (tx) => {
+    return store.transaction("documents.link", (tx) => {
       const object = {
         key: ids.uuid(),
         cluster_id: row.cluster_id,
@@ -109,7 +109,7 @@ export const documentHandlers = {
         blob: document.blob,
       };
       tx.put(storedObjects, object);
-      const { url } = await signObjectUrl(tx, { cluster, clock, ids }, "GET", object);
+      const { url } = signObjectUrl(tx, { cluster, clock, ids }, "GET", object);
       return { url, file_name: document.file_name, current_version_id: document.id };
     });
   },
@@ -118,8 +118,8 @@ export const documentHandlers = {
     const upload = await getUpload(body.document_name, body.document_base_64, pdfs, fail);
     await store.read((view) => requireContractByNumber(view, caller, params.contract_id, fail));
     const blob = await storeFile(blobs, upload.file);
-    return store.transaction("documents.upload-version", async (tx) => {
-      const row = await requireContractByNumber(tx, caller, params.contract_id, fail);
+    return store.transaction("documents.upload-version", (tx) => {
+      const row = requireContractByNumber(tx, caller, params.contract_id, fail);
       const version = createVersion(tx, caller.user, clock.now(), {
         file_name: body.document_name,
         content_type: upload.content_type,
@@ -130,10 +130,10 @@ export const documentHandlers = {
       const performer = toPerformer(caller);
       const patch = (contract: Contract) => ({ ...contract, versions: [...contract.versions, version] });
       if (!body.is_executed_version) {
-        await transitionContract(tx, context, row, "upload-version", { performer, patch }, fail);
+        transitionContract(tx, context, row, "upload-version", { performer, patch }, fail);
       } else {
-        const after = await transitionContract(tx, context, row, "upload-executed-version", { performer, patch }, fail);
-        await transitionContract(tx, context, after, "executed-outside", { performer }, fail);
+        const after = transitionContract(tx, context, row, "upload-executed-version", { performer, patch }, fail);
+        transitionContract(tx, context, after, "executed-outside", { performer }, fail);
       }
       return reply(201, undefined);
     });
@@ -144,8 +144,8 @@ export const documentHandlers = {
     if (!file) return fail("invalid-fields", { file_base64: ["Input should be valid base64"] });
     await store.read((view) => requireContract(view, caller, params.composite_id, fail));
     const blob = await storeFile(blobs, file);
-    return store.transaction("documents.add-supporting", async (tx) => {
-      const row = await requireContract(tx, caller, params.composite_id, fail);
+    return store.transaction("documents.add-supporting", (tx) => {
+      const row = requireContract(tx, caller, params.composite_id, fail);
       const at = clock.now();
       const { name, file_name } = body;
       const document = { id: tx.next("supporting_document"), name, file_name, blob, created_at: at };
@@ -168,9 +168,9 @@ async function getDocument(
   format: "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF",
   { store, caller, fail, finding }: ClusterCall<"not-found" | "no-document">,
 ): Promise<{ readonly row: Contract; readonly document: ContractDocument }> {
-  const { row, sheet } = await store.read(async (view) => {
-    const row = await requireContract(view, caller, composite, fail);
-    return { row, sheet: await createContractSheet(view, row) };
+  const { row, sheet } = await store.read((view) => {
+    const row = requireContract(view, caller, composite, fail);
+    return { row, sheet: createContractSheet(view, row) };
   });
   const docx = format === "PDF" ? undefined : findNewestVersion(row, docxMediaType);
   if (docx) return { row, document: docx };

@@ -161,8 +161,8 @@ async function grant(
   const { clientId, parameters } = authorization;
   const code = ids.token(32);
   const now = clock.now();
-  const cookie = await store.transaction("identity.authorize", async (tx) => {
-    for (const code of await tx.list(authorizationCodes, { by: "expires_at", to: now - codeLifetimeMs })) {
+  const cookie = await store.transaction("identity.authorize", (tx) => {
+    for (const code of tx.list(authorizationCodes, { by: "expires_at", to: now - codeLifetimeMs })) {
       tx.delete(authorizationCodes, code.code);
     }
     tx.put(authorizationCodes, {
@@ -179,7 +179,7 @@ async function grant(
       expires_at: now + codeLifetimeMs,
       used: false,
     });
-    return signedInAt === undefined ? await beginSession(tx, context, user) : undefined;
+    return signedInAt === undefined ? beginSession(tx, context, user) : undefined;
   });
   return redirectBack(context, authorization, { code: `${cluster.id}_${code}` }, cookie);
 }
@@ -234,19 +234,18 @@ function isEqualExceptPort(allowedUri: string, url: URL): boolean {
 
 const sessionLifetimeMs = 12 * 60 * 60 * 1_000;
 
-async function readSession(view: View, { headers }: ReceivedRequest, { cluster, clock }: ClusterContext) {
+function readSession(view: View, { headers }: ReceivedRequest, { cluster, clock }: ClusterContext) {
   const value = findSession(headers);
   const prefix = `${cluster.id}_`;
-  const session = value?.startsWith(prefix) ? await view.get(signInSessions, value.slice(prefix.length)) : undefined;
+  const session = value?.startsWith(prefix) ? view.get(signInSessions, value.slice(prefix.length)) : undefined;
   if (session?.cluster_id !== cluster.id || session.expires_at <= clock.now()) return undefined;
-  const user = await findUserById(view, cluster.id, session.user_id);
+  const user = findUserById(view, cluster.id, session.user_id);
   return user && { user, session };
 }
 
-async function beginSession(tx: Transaction, { cluster, clock, ids, settings }: ClusterContext, user: User) {
+function beginSession(tx: Transaction, { cluster, clock, ids, settings }: ClusterContext, user: User) {
   const now = clock.now();
-  for (const expired of await tx.list(signInSessions, { by: "expires_at", to: now }))
-    tx.delete(signInSessions, expired.id);
+  for (const expired of tx.list(signInSessions, { by: "expires_at", to: now })) tx.delete(signInSessions, expired.id);
   const id = ids.token(24);
   tx.put(signInSessions, {
     id,

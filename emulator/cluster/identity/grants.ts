@@ -81,30 +81,30 @@ export const providerStates = defineRows({
 export const accessTokenLifetimeSeconds = 3_600;
 
 /** Returns the active users of a cluster with that address, one for each workspace. */
-export async function listUsersByEmail(view: View, clusterId: string, email: string): Promise<readonly User[]> {
+export function listUsersByEmail(view: View, clusterId: string, email: string): readonly User[] {
   const matches: User[] = [];
-  for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
-    if (user.is_active && (await isUserOfCluster(view, clusterId, user))) matches.push(user);
+  for (const user of view.list(users, { by: "email", equals: toAddressKey(email) })) {
+    if (user.is_active && isUserOfCluster(view, clusterId, user)) matches.push(user);
   }
   return matches;
 }
 
-export const findUserByEmail = async (view: View, clusterId: string, email: string): Promise<User | undefined> =>
-  (await listUsersByEmail(view, clusterId, email))[0];
+export const findUserByEmail = (view: View, clusterId: string, email: string): User | undefined =>
+  listUsersByEmail(view, clusterId, email)[0];
 
-export async function findUserById(view: View, clusterId: string, id: number): Promise<User | undefined> {
-  const user = await view.get(users, id);
-  return user?.is_active && (await isUserOfCluster(view, clusterId, user)) ? user : undefined;
+export function findUserById(view: View, clusterId: string, id: number): User | undefined {
+  const user = view.get(users, id);
+  return user?.is_active && isUserOfCluster(view, clusterId, user) ? user : undefined;
 }
 
 /** Returns the default user of a cluster, for whom the API key of its first workspace acts. */
-export async function getFirstUser(view: View, clusterId: string): Promise<User | undefined> {
-  const workspace = await getFirstWorkspace(view, clusterId);
+export function getFirstUser(view: View, clusterId: string): User | undefined {
+  const workspace = getFirstWorkspace(view, clusterId);
   return workspace && findUserById(view, clusterId, workspace.acting_user_id);
 }
 
-async function isUserOfCluster(view: View, clusterId: string, user: User): Promise<boolean> {
-  return (await view.get(workspaces, user.workspace_id))?.cluster_id === clusterId;
+function isUserOfCluster(view: View, clusterId: string, user: User): boolean {
+  return view.get(workspaces, user.workspace_id)?.cluster_id === clusterId;
 }
 
 /** Scopes that a client can request (OpenID Connect Core, 5.4 and 11). */

@@ -67,10 +67,10 @@ const issueDeviceToken: ForwardedHandler = async (request, context) => {
     return createOAuthError("invalid_request", "client_id and device_code are required");
   }
   const { store, cluster, clock, ids } = context;
-  const result = await store.transaction("identity.device-token", async (tx) => {
-    const approval = await tx.get(deviceApprovals, device_code);
+  const result = await store.transaction("identity.device-token", (tx) => {
+    const approval = tx.get(deviceApprovals, device_code);
     if (approval) tx.delete(deviceApprovals, device_code);
-    const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await getFirstUser(tx, cluster.id);
+    const user = approval ? findUserById(tx, cluster.id, approval.user_id) : getFirstUser(tx, cluster.id);
     // Tokens of another user must not be issued.
     if (approval && !user) return undefined;
     const grant = {
@@ -80,7 +80,7 @@ const issueDeviceToken: ForwardedHandler = async (request, context) => {
       signed_in_at: clock.now(),
       family: ids.token(16),
     };
-    return { granted: grant, refresh_token: await storeRefreshToken(tx, context, grant) };
+    return { granted: grant, refresh_token: storeRefreshToken(tx, context, grant) };
   });
   if (!result) return createOAuthError("invalid_grant", "the user who approved the device is gone");
   const tokens = { ...(await issueTokens(context, result.granted)), refresh_token: result.refresh_token };
@@ -127,9 +127,9 @@ function createRejection(code: "no-access-token" | "refused-token"): Passthrough
 const getLoginOptions: ForwardedHandler = async ({ body }, { store, cluster, settings }) => {
   const request = LoginV2Request.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonPassthrough(400, { detail: "The request has no email" });
-  const account = await store.read(async (view) => {
-    const user = await findUserByEmail(view, cluster.id, request.data.email);
-    return user && { user, workspace: await view.get(workspaces, user.workspace_id) };
+  const account = await store.read((view) => {
+    const user = findUserByEmail(view, cluster.id, request.data.email);
+    return user && { user, workspace: view.get(workspaces, user.workspace_id) };
   });
   if (!account) return createJsonPassthrough(404, { detail: "No account with this e-mail" });
   const { user, workspace } = account;

@@ -42,17 +42,17 @@ export const completeProviderSignIn =
   (request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> => {
     const { store, cluster } = context;
     const { state = "", code = "" } = readOAuthParameters(request);
-    return store.transaction(`identity.${flow}-callback`, async (tx) => {
-      const providerState = await tx.get(providerStates, state);
+    return store.transaction(`identity.${flow}-callback`, (tx) => {
+      const providerState = tx.get(providerStates, state);
       if (providerState?.cluster_id !== cluster.id || providerState.flow !== flow)
         return respondWithDetail(400, "Unknown or used state");
-      const account = await redeemProviderCode(tx, providerState.provider, code);
+      const account = redeemProviderCode(tx, providerState.provider, code);
       if (!account) return respondWithDetail(400, "Unknown or used code");
       const person = { email: account.id, name: account.name };
       tx.delete(providerStates, state);
-      const existingUser = await findUserByEmail(tx, cluster.id, person.email);
+      const existingUser = findUserByEmail(tx, cluster.id, person.email);
       if (flow === "login" && !existingUser) return respondWithDetail(404, "No account with this e-mail");
-      const user = existingUser ?? (await findOrCreateAccount(tx, context, person));
+      const user = existingUser ?? findOrCreateAccount(tx, context, person);
       if (!user) return respondWithDetail(400, "An account with this e-mail exists");
       return createJsonPassthrough(200, {
         cluster_id: cluster.id,
@@ -69,23 +69,17 @@ const respondWithDetail = (status: number, sentence: string): Passthrough =>
   createJsonPassthrough(status, { detail: sentence });
 
 /** Accepts an invitation or creates a workspace, unless another cluster has the account (DECISIONS.md, R25). */
-async function findOrCreateAccount(
-  tx: Transaction,
-  context: ClusterContext,
-  { email, name }: Pick<User, "email" | "name">,
-) {
+function findOrCreateAccount(tx: Transaction, context: ClusterContext, { email, name }: Pick<User, "email" | "name">) {
   const at = context.clock.now();
-  const matches = await tx.list(users, { by: "email", equals: toAddressKey(email) });
+  const matches = tx.list(users, { by: "email", equals: toAddressKey(email) });
   for (const { id } of matches) {
-    const [pending] = (await tx.list(invitations, { by: "user", equals: id })).filter(
-      ({ state }) => state === "PENDING",
-    );
+    const [pending] = tx.list(invitations, { by: "user", equals: id }).filter(({ state }) => state === "PENDING");
     if (pending?.cluster_id === context.cluster.id) return acceptInvitation(tx, pending, at);
   }
   if (matches.length > 0) return undefined;
   const owner = { name: name.trim() || email.trim(), email: email.trim(), designation: null };
   const workspaceFields = { name: `Workspace of ${owner.name}`, industry: null, use_case: null, owner };
-  const { acting_user_id } = await addWorkspace(tx, context, workspaceFields);
+  const { acting_user_id } = addWorkspace(tx, context, workspaceFields);
   scheduleReport(tx, "report-member", acting_user_id, at);
   return tx.get(users, acting_user_id);
 }
@@ -97,10 +91,10 @@ const maxShownUsers = 50;
  * Lists the users of all emulated clusters, because the page of any cluster can be shown. Each link names its cluster,
  * which takes precedence over anything else in the request (DECISIONS.md, R14).
  */
-export async function createSignInPage(view: View, parameters: OAuthParameters, clientName: string) {
+export function createSignInPage(view: View, parameters: OAuthParameters, clientName: string) {
   // The client's login hint must not redirect to another person's cluster.
   const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...preservedParameters } = parameters;
-  const links = (await listPeople(view)).map(
+  const links = listPeople(view).map(
     ({ name, email, workspace, cluster_id }): Html =>
       html`<li><a href="${buildQuery(preservedParameters, email, cluster_id)}">${name} &lt;${email}&gt;</a>
 ${workspace}, ${cluster_id}</li>`,
@@ -117,10 +111,10 @@ ${workspace}, ${cluster_id}</li>`,
 const buildQuery = (parameters: OAuthParameters, svc_user: string, cluster_id: string): string =>
   `?${new URLSearchParams({ ...parameters, svc_user, cluster_id })}`;
 
-async function listPeople(view: View) {
+function listPeople(view: View) {
   const people = [];
-  for (const user of await view.list(users)) {
-    const person = await findPerson(view, user);
+  for (const user of view.list(users)) {
+    const person = findPerson(view, user);
     if (person) people.push(person);
     if (people.length === maxShownUsers) break;
   }
@@ -128,19 +122,19 @@ async function listPeople(view: View) {
 }
 
 /** Returns an active user of an emulated cluster. Real back ends do not have the emulator's users. */
-async function findPerson(view: View, { is_active, name, email, workspace_id }: User) {
-  const workspace = is_active ? await view.get(workspaces, workspace_id) : undefined;
-  const cluster = workspace && (await view.get(clusterRows, workspace.cluster_id));
+function findPerson(view: View, { is_active, name, email, workspace_id }: User) {
+  const workspace = is_active ? view.get(workspaces, workspace_id) : undefined;
+  const cluster = workspace && view.get(clusterRows, workspace.cluster_id);
   if (cluster?.external_url !== null) return undefined;
   return { name, email, workspace: workspace!.name, cluster_id: cluster.id };
 }
 
 /** Links to the cluster of the person. If no cluster has the person, the link leads back to the sign-in page. */
-export async function createUnknownUserPage(view: View, parameters: OAuthParameters, clusterId: string) {
+export function createUnknownUserPage(view: View, parameters: OAuthParameters, clusterId: string) {
   const { svc_user = "" } = parameters;
   const problem = `Cluster ${clusterId} has no active user ${svc_user}.`;
-  for (const user of await view.list(users, { by: "email", equals: toAddressKey(svc_user) })) {
-    const person = await findPerson(view, user);
+  for (const user of view.list(users, { by: "email", equals: toAddressKey(svc_user) })) {
+    const person = findPerson(view, user);
     if (!person) continue;
     const { cluster_id } = person;
     const link = html`<a href="${buildQuery(parameters, svc_user, cluster_id)}">Sign in at cluster ${cluster_id}</a>`;

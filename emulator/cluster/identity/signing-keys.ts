@@ -38,9 +38,9 @@ export async function getSigningKey({
   const storedKey = await store.read((view) => view.get(signingKeys, cluster.id));
   if (storedKey) return storedKey.jwk;
   const jwk = await createPrivateJwk(settings.deterministic ? `${cluster.id}\0${cluster.key}` : undefined);
-  return store.transaction("make a signing key", async (tx) => {
+  return store.transaction("make a signing key", (tx) => {
     // Concurrent requests can each create a key. The first stored key is used.
-    const storedRow = await tx.get(signingKeys, cluster.id);
+    const storedRow = tx.get(signingKeys, cluster.id);
     if (storedRow) return storedRow.jwk;
     tx.put(signingKeys, { cluster_id: cluster.id, jwk });
     return jwk;

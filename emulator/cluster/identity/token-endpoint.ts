@@ -58,35 +58,35 @@ type GrantRedeemer = (
   context: ClusterContext,
   parameters: OAuthParameters,
   clientId: string,
-) => Promise<{ readonly grant: TokenGrant; readonly refresh_token: string } | Passthrough>;
+) => { readonly grant: TokenGrant; readonly refresh_token: string } | Passthrough;
 
-const redeemCode: GrantRedeemer = async (tx, context, parameters, clientId) => {
+const redeemCode: GrantRedeemer = (tx, context, parameters, clientId) => {
   const missingName = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);
   if (missingName !== undefined) return createOAuthError("invalid_request", `${missingName} is missing`);
   const { code = "", redirect_uri, code_verifier } = parameters;
-  const codeRow = await tx.get(authorizationCodes, stripPrefix(context, code));
-  const row = await checkGrant(tx, context, clientId, codeRow, ["code", "refresh tokens"]);
+  const codeRow = tx.get(authorizationCodes, stripPrefix(context, code));
+  const row = checkGrant(tx, context, clientId, codeRow, ["code", "refresh tokens"]);
   if (row instanceof Passthrough) return row;
   if (row.redirect_uri !== redirect_uri)
     return createInvalidGrant("redirect_uri differs from that of the authorization request");
-  const problem = findPkceProblem(row.code_challenge, code_verifier) ?? (await findUserProblem(tx, context, row));
+  const problem = findPkceProblem(row.code_challenge, code_verifier) ?? findUserProblem(tx, context, row);
   if (problem) return problem;
   tx.put(authorizationCodes, { ...row, used: true });
-  return { grant: row, refresh_token: await storeRefreshToken(tx, context, row) };
+  return { grant: row, refresh_token: storeRefreshToken(tx, context, row) };
 };
 
 /** A second use revokes all refresh tokens of the consent (RFC 6749, 4.1.2; RFC 9700, 4.14). */
-async function checkGrant<Row extends Omit<RefreshToken, "token">>(
+function checkGrant<Row extends Omit<RefreshToken, "token">>(
   tx: Transaction,
   { cluster, clock }: ClusterContext,
   clientId: string,
   row: Row | undefined,
   [name, revokedTokens]: readonly [name: string, revoked: string],
-): Promise<Row | Passthrough> {
+): Row | Passthrough {
   if (!row || row.cluster_id !== cluster.id || row.client_id !== clientId)
     return createInvalidGrant(`The ${name} is unknown`);
   if (row.used) {
-    for (const { token } of await tx.list(refreshTokens, { by: "family", equals: row.family }))
+    for (const { token } of tx.list(refreshTokens, { by: "family", equals: row.family }))
       tx.delete(refreshTokens, token);
     return createInvalidGrant(`The ${name} has already been used; its ${revokedTokens} have been revoked`);
   }
@@ -94,12 +94,12 @@ async function checkGrant<Row extends Omit<RefreshToken, "token">>(
 }
 
 /** A client that acts for itself has no user. */
-async function findUserProblem(
+function findUserProblem(
   tx: Transaction,
   { cluster }: ClusterContext,
   { user_id }: TokenGrant,
-): Promise<Passthrough | undefined> {
-  const isActive = user_id === null || (await findUserById(tx, cluster.id, user_id)) !== undefined;
+): Passthrough | undefined {
+  const isActive = user_id === null || findUserById(tx, cluster.id, user_id) !== undefined;
   return isActive ? undefined : createInvalidGrant("The user is no longer active");
 }
 
@@ -115,20 +115,20 @@ function findPkceProblem(challenge: string | null, verifier: string | undefined)
 }
 
 /** The token is replaced by a new one. A second use indicates a stolen token (RFC 9700, 4.14). */
-const redeemRefreshToken: GrantRedeemer = async (tx, context, parameters, clientId) => {
+const redeemRefreshToken: GrantRedeemer = (tx, context, parameters, clientId) => {
   const { refresh_token, scope } = parameters;
   if (refresh_token === undefined) return createOAuthError("invalid_request", "refresh_token is missing");
-  const tokenRow = await tx.get(refreshTokens, stripPrefix(context, refresh_token));
-  const row = await checkGrant(tx, context, clientId, tokenRow, ["token", "successors"]);
+  const tokenRow = tx.get(refreshTokens, stripPrefix(context, refresh_token));
+  const row = checkGrant(tx, context, clientId, tokenRow, ["token", "successors"]);
   if (row instanceof Passthrough) return row;
-  const problem = await findUserProblem(tx, context, row);
+  const problem = findUserProblem(tx, context, row);
   if (problem) return problem;
   const requestedScope = scope === undefined ? row.scope : filterKnownScope(scope);
   if (!parseOAuthScope(requestedScope).every((word) => parseOAuthScope(row.scope).includes(word))) {
     return createOAuthError("invalid_scope", "The scope exceeds the granted scope");
   }
   tx.put(refreshTokens, { ...row, used: true });
-  return { grant: { ...row, scope: requestedScope }, refresh_token: await storeRefreshToken(tx, context, row) };
+  return { grant: { ...row, scope: requestedScope }, refresh_token: storeRefreshToken(tx, context, row) };
 };
 
 const redeemers = lookupTable<GrantRedeemer>({ authorization_code: redeemCode, refresh_token: redeemRefreshToken });

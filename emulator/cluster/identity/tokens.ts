@@ -99,8 +99,8 @@ export async function getPublicJwk(context: SigningContext): Promise<Readonly<Re
 }
 
 /** Returns the new token with the prefix of its cluster. */
-export async function storeRefreshToken(tx: Transaction, { cluster, clock, ids }: SigningContext, grant: TokenGrant) {
-  for (const expired of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredRetentionMs })) {
+export function storeRefreshToken(tx: Transaction, { cluster, clock, ids }: SigningContext, grant: TokenGrant) {
+  for (const expired of tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredRetentionMs })) {
     tx.delete(refreshTokens, expired.token);
   }
   const { client_id, user_id, scope, signed_in_at, family } = grant;

@@ -24,14 +24,14 @@ import { toTaskRecord, userTasks } from "./user-tasks.ts";
 
 export const intakeHandlers = {
   // The order of the checks is fields, published, INTAKE_WORKFLOW, files (DECISIONS.md, C7).
-  "intake.create": inTransaction(async (tx, { body }, { clock, ids, caller, fail, finding }) => {
+  "intake.create": inTransaction((tx, { body }, { clock, ids, caller, fail, finding }) => {
     const { workspace } = caller;
-    const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
-    const workflow = await tx.get(workflows, body.workflow_id);
+    const assignees = requireAssignees(tx, workspace, body.assignees, fail);
+    const workflow = tx.get(workflows, body.workflow_id);
     // An unknown workflow is rejected like an unpublished one, which hides the rows of other workspaces.
     if (!workflow?.frozen_version || workflow.workspace_id !== workspace.id) return fail("unpublished-workflow");
     if (workflow.type !== "INTAKE_WORKFLOW") return fail("not-an-intake-workflow");
-    const files = await requireFiles(tx, workspace, body.file_ids ?? [], fail);
+    const files = requireFiles(tx, workspace, body.file_ids ?? [], fail);
     for (const file of files) if (!file.blob) finding("file-not-uploaded", `no bytes were uploaded for ${file.key}`);
 
     const now = clock.now();
@@ -60,74 +60,68 @@ export const intakeHandlers = {
 
   "intake.list": inView((view, { query }, { caller, fail }) => listIntakePage(view, caller.workspace, query, fail)),
 
-  "intake.show": inView(async (view, { params }, { clock, caller, fail }) =>
-    toIntakeDetail(view, await requireIntake(view, caller.workspace, params.intake_id, fail), clock.now()),
+  "intake.show": inView((view, { params }, { clock, caller, fail }) =>
+    toIntakeDetail(view, requireIntake(view, caller.workspace, params.intake_id, fail), clock.now()),
   ),
 
-  "intake.update": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireIntake(tx, caller.workspace, params.intake_id, fail);
+  "intake.update": inTransaction((tx, { params, body }, { clock, caller, fail }) => {
+    const row = requireIntake(tx, caller.workspace, params.intake_id, fail);
     const { due_date, metadata = row.metadata, assignees, ...fields } = body;
     const updatedIntake: Intake = {
       ...row,
       ...fields,
       due_at: due_date === undefined ? row.due_at : parseDueDate(due_date),
       metadata: metadata ?? {},
-      assignees:
-        assignees === undefined ? row.assignees : await requireAssignees(tx, caller.workspace, assignees, fail),
+      assignees: assignees === undefined ? row.assignees : requireAssignees(tx, caller.workspace, assignees, fail),
       modified_at: clock.now(),
     };
     tx.put(intakes, updatedIntake);
     return toIntakeDetail(tx, updatedIntake, updatedIntake.modified_at);
   }),
 
-  "intake.delete": inTransaction(async (tx, { params }, { clock, caller, fail }) => {
-    const row = await requireIntake(tx, caller.workspace, params.intake_id, fail);
+  "intake.delete": inTransaction((tx, { params }, { clock, caller, fail }) => {
+    const row = requireIntake(tx, caller.workspace, params.intake_id, fail);
     tx.put(intakes, { ...row, deleted_at: clock.now() });
     return reply(204, undefined);
   }),
 } satisfies ClusterHandlers;
 
 /** Returns the intake with an id. An unknown, deleted or foreign intake gets 403, not 404 (DECISIONS.md, F3). */
-async function requireIntake(view: View, workspace: Workspace, id: number, fail: Fail<"permission-denied">) {
-  return (await findIntake(view, workspace, id)) ?? fail("permission-denied");
+function requireIntake(view: View, workspace: Workspace, id: number, fail: Fail<"permission-denied">) {
+  return findIntake(view, workspace, id) ?? fail("permission-denied");
 }
 
-async function requireFiles(
+function requireFiles(
   view: View,
   workspace: Workspace,
   fileIds: readonly string[],
   fail: Fail<"unknown-file-ids">,
-): Promise<StoredObject[]> {
+): StoredObject[] {
   const files = new Map<string, StoredObject>();
   for (const id of fileIds) {
-    const file = (await getWorkspaceFile(view, workspace, id)) ?? fail("unknown-file-ids");
+    const file = getWorkspaceFile(view, workspace, id) ?? fail("unknown-file-ids");
     files.set(file.key, file);
   }
   return [...files.values()];
 }
 
-async function toIntakeDetail(view: View, row: Intake, now: number): Promise<z.infer<typeof IntakeDetail>> {
+function toIntakeDetail(view: View, row: Intake, now: number): z.infer<typeof IntakeDetail> {
   const listPeople = (type: "ASSIGNED_TO" | "COLLABORATOR") =>
-    Promise.all(
-      row.assignees
-        .filter(({ assignee_type }) => assignee_type === type)
-        .map(async ({ user_id }) => ({
-          entity_id: String(user_id),
-          entity_type: "ORG_USER" as const,
-          assignee_type: type,
-          assignee_org_user: await toOrgUser(view, user_id),
-        })),
-    );
-  const tasks = await view.list(userTasks, { by: "intake", equals: row.id });
-  const attachments = await Promise.all(
-    row.file_ids.map(async (uuid) => ({ uuid, name: (await view.get(storedObjects, uuid))?.filename ?? "" })),
-  );
+    row.assignees
+      .filter(({ assignee_type }) => assignee_type === type)
+      .map(({ user_id }) => ({
+        entity_id: String(user_id),
+        entity_type: "ORG_USER" as const,
+        assignee_type: type,
+        assignee_org_user: toOrgUser(view, user_id),
+      }));
+  const tasks = view.list(userTasks, { by: "intake", equals: row.id });
   return {
-    ...(await toIntakeRecord(view, row)),
-    assignees: await listPeople("ASSIGNED_TO"),
-    collaborators: await listPeople("COLLABORATOR"),
+    ...toIntakeRecord(view, row),
+    assignees: listPeople("ASSIGNED_TO"),
+    collaborators: listPeople("COLLABORATOR"),
     tasks: tasks.map((task) => toTaskRecord(task, now)),
-    attachments,
+    attachments: row.file_ids.map((uuid) => ({ uuid, name: view.get(storedObjects, uuid)?.filename ?? "" })),
   };
 }
 
@@ -145,19 +139,19 @@ const intakeOrders = lookupTable<IntakeOrder>({
 });
 
 /** Returns a page of the workspace's intakes, newest first by default (DECISIONS.md, F8). */
-async function listIntakePage(
+function listIntakePage(
   view: View,
   workspace: Workspace,
   query: IntakeQuery,
   fail: Fail<"invalid-sort">,
-): Promise<ResultOf<typeof listIntakes>> {
+): ResultOf<typeof listIntakes> {
   const order = parseOrder(query.sort, fail);
   const newestFirst = { by: "workspace", equals: workspace.id, reverse: true } as const;
-  const rows = (await view.list(intakes, newestFirst)).filter((row) => matches(row, query));
+  const rows = view.list(intakes, newestFirst).filter((row) => matches(row, query));
   const page = paginateList(order ? rows.sort(order) : rows, query);
   const pages = Math.max(1, Math.ceil(page.total_results / page.limit));
   return {
-    intakes: await Promise.all(page.results.map((row) => toIntakeRecord(view, row))),
+    intakes: page.results.map((row) => toIntakeRecord(view, row)),
     total_count: page.total_results,
     page: page.page,
     limit: page.limit,

@@ -42,8 +42,8 @@ export const intakes = defineNumberedRows("intakes", "intake", Intake, {
   workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined),
 });
 
-export async function findIntake(view: View, workspace: Workspace, id: number): Promise<Intake | undefined> {
-  const row = await view.get(intakes, id);
+export function findIntake(view: View, workspace: Workspace, id: number): Intake | undefined {
+  const row = view.get(intakes, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }
 
@@ -53,8 +53,8 @@ export const formatIntakeReference = ({ id }: Pick<Intake, "id">): string => `I-
 export const parseDueDate = (date: string | null | undefined): number | null =>
   date == null ? null : Date.parse(date);
 
-export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
-  const workflow = await view.get(workflows, row.workflow_id);
+export function toIntakeRecord(view: View, row: Intake): z.infer<typeof IntakeRecord> {
+  const workflow = view.get(workflows, row.workflow_id);
   if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
   const { id, title, description, status, priority, metadata, public_id } = row;
   const { id: workflow_id, frozen_version: _, workspace_id: __, ...workflowFields } = workflow;
@@ -62,23 +62,23 @@ export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<t
     ...{ id, title, description, status, priority, metadata, public_id },
     due_date: row.due_at === null ? null : toIsoSeconds(row.due_at),
     reference_id: formatIntakeReference(row),
-    created_by: await toOrgUser(view, row.created_by),
+    created_by: toOrgUser(view, row.created_by),
     created_at: toIsoSeconds(row.created_at),
     modified_at: toIsoSeconds(row.modified_at),
     frozen_workflow: { ...workflowFields, id: row.frozen_workflow_id, workflow_id },
   };
 }
 
-export async function requireAssignees(
+export function requireAssignees(
   view: View,
   workspace: Workspace,
   assignees: readonly z.infer<typeof Assignee>[] | null | undefined,
   fail: Fail<"invalid-fields">,
-): Promise<Intake["assignees"]> {
+): Intake["assignees"] {
   const problems = new ProblemCollector();
   const found: Intake["assignees"] = [];
   for (const [index, { entity_id, assignee_type }] of (assignees ?? []).entries()) {
-    const user = await findActiveUser(view, workspace, parseRowNumber(entity_id));
+    const user = findActiveUser(view, workspace, parseRowNumber(entity_id));
     if (user) found.push({ user_id: user.id, assignee_type });
     else problems.add(["assignees", index, "entity_id"], formatRowNotFound(entity_id));
   }

@@ -11,11 +11,11 @@ import { formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { findIntake, IntakeAssignee, parseDueDate, requireAssignees } from "./rows.ts";
 
 export const userTaskHandlers = {
-  "user-tasks.create": inTransaction(async (tx, { body }, { clock, caller, fail }) => {
+  "user-tasks.create": inTransaction((tx, { body }, { clock, caller, fail }) => {
     const { workspace, user } = caller;
-    const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
+    const assignees = requireAssignees(tx, workspace, body.assignees, fail);
     const intake_ids = (body.task_associations ?? []).map(({ entity_id }) => entity_id);
-    const problems = await findUnknownIntakes(tx, workspace, intake_ids);
+    const problems = findUnknownIntakes(tx, workspace, intake_ids);
     if (problems) return fail("invalid-fields", problems);
     const now = clock.now();
     const row: UserTask = {
@@ -36,10 +36,10 @@ export const userTaskHandlers = {
   }),
 } satisfies ClusterHandlers;
 
-async function findUnknownIntakes(view: View, workspace: Workspace, ids: readonly number[]) {
+function findUnknownIntakes(view: View, workspace: Workspace, ids: readonly number[]) {
   const problems = new ProblemCollector();
   for (const [index, id] of ids.entries()) {
-    const intake = await findIntake(view, workspace, id);
+    const intake = findIntake(view, workspace, id);
     if (!intake) problems.add(["task_associations", index, "entity_id"], formatRowNotFound(id));
   }
   return problems.fields;

@@ -20,15 +20,15 @@ import { scheduleReport } from "../reports/report.ts";
 import { createPersonId } from "../workspace/users.ts";
 
 /** The member is inactive until they accept the invitation (DECISIONS.md, R24). */
-export async function inviteMember(
+export function inviteMember(
   tx: Transaction,
   { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
   { id: workspace_id, cluster_id }: Workspace,
   { email, name }: Pick<Invitation, "email" | "name">,
-): Promise<Invitation & { readonly user_id: number }> {
+): Invitation & { readonly user_id: number } {
   const issued_at = clock.now();
   const token = `creator-${ids.token(12)}`;
-  const user_id = await createPersonId(tx);
+  const user_id = createPersonId(tx);
   tx.put(users, { id: user_id, workspace_id, name, email, designation: null, is_active: false, roles: [] });
   const location = { cluster_id, workspace_id };
   const status = { kind: "creator", contract_id: null, state: "PENDING" } as const;
@@ -40,22 +40,22 @@ export async function inviteMember(
 }
 
 /** Returns the tokens by address, and whether the cluster must report a new token (DECISIONS.md, R34). */
-export async function inviteCounterparties(
+export function inviteCounterparties(
   tx: Transaction,
   { id: contract_id, cluster_id, workspace_id }: Contract,
   people: readonly Pick<Invitation, "email" | "name">[],
   at: number,
-): Promise<{ readonly tokens: ReadonlyMap<string, string>; readonly isNew: boolean }> {
+): { readonly tokens: ReadonlyMap<string, string>; readonly isNew: boolean } {
   const tokens = new Map<string, string>();
   let isNew = false;
   if (people.length === 0) return { tokens, isNew };
-  const workspace = await tx.get(workspaces, workspace_id);
+  const workspace = tx.get(workspaces, workspace_id);
   for (const { email, name } of people) {
     // A person always gets the same token for the same contract, and the token cannot be forged.
     const hmac = computeHmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${toAddressKey(email)}`);
     const token = `counterparty-${hmac.slice(0, 24)}`;
     tokens.set(email, token);
-    if (await tx.get(invitations, token)) continue;
+    if (tx.get(invitations, token)) continue;
     const kind = "counterparty" as const;
     const location = { cluster_id, workspace_id, user_id: null, contract_id };
     tx.put(invitations, { token, kind, ...location, email, name, state: "PENDING", issued_at: at });
@@ -64,8 +64,8 @@ export async function inviteCounterparties(
   return { tokens, isNew };
 }
 
-export async function endInvitations(tx: Transaction, { id }: Contract, at: number): Promise<void> {
-  const all = await tx.list(invitations, { by: "contract", equals: id });
+export function endInvitations(tx: Transaction, { id }: Contract, at: number): void {
+  const all = tx.list(invitations, { by: "contract", equals: id });
   const pending = all.filter(({ state }) => state === "PENDING");
   for (const row of pending) tx.put(invitations, { ...row, state: "ENDED" });
   if (pending.length > 0) scheduleReport(tx, "report-invitations", id, at);
@@ -131,8 +131,8 @@ export const invitations = defineRows({
 });
 
 /** Returns undefined for an invitation of a counterparty. */
-export async function acceptInvitation(tx: Transaction, invitation: Invitation, at: number): Promise<User | undefined> {
-  const user = invitation.user_id === null ? undefined : await tx.get(users, invitation.user_id);
+export function acceptInvitation(tx: Transaction, invitation: Invitation, at: number): User | undefined {
+  const user = invitation.user_id === null ? undefined : tx.get(users, invitation.user_id);
   if (!user) return undefined;
   const member = { ...user, is_active: true };
   tx.put(users, member);
@@ -148,8 +148,8 @@ const inviteInfo = "/auth/v3/invite_info/";
 export const respondToInvitation: ForwardedHandler = async ({ method, parsedTarget }, { store, cluster }) => {
   const query = method === "GET" ? parseInvitationQuery(parsedTarget) : undefined;
   if (!query) return undefined;
-  const record = await store.read(async (view) => {
-    const invitation = await findInvitation(view, cluster.id, query.token);
+  const record = await store.read((view) => {
+    const invitation = findInvitation(view, cluster.id, query.token);
     return invitation && (query.kind ?? invitation.kind) === invitation.kind
       ? toInvitationRecord(view, invitation)
       : undefined;
@@ -171,18 +171,18 @@ function parseInvitationQuery({ path, search }: RequestTarget): InvitationQuery 
   return token === undefined ? undefined : { token };
 }
 
-async function findInvitation(view: View, clusterId: string, token: string): Promise<AnyInvitation | undefined> {
-  const invitation = await view.get(invitations, token);
+function findInvitation(view: View, clusterId: string, token: string): AnyInvitation | undefined {
+  const invitation = view.get(invitations, token);
   if (invitation) return invitation.cluster_id === clusterId ? invitation : undefined;
-  const candidates = await view.list(workspaces, { by: "invite", equals: token });
+  const candidates = view.list(workspaces, { by: "invite", equals: token });
   const workspace = candidates.find(({ cluster_id }) => cluster_id === clusterId);
   return workspace && listSeededInvitations(workspace).find((each) => each.token === token);
 }
 
-async function toInvitationRecord(view: View, invitation: AnyInvitation) {
+function toInvitationRecord(view: View, invitation: AnyInvitation) {
   const { workspace_id, contract_id } = invitation;
-  const workspace = await view.get(workspaces, workspace_id);
-  const contract = contract_id === null ? undefined : await view.get(contracts, contract_id);
+  const workspace = view.get(workspaces, workspace_id);
+  const contract = contract_id === null ? undefined : view.get(contracts, contract_id);
   return {
     ...pickSharedFields(invitation),
     workspace: { id: workspace_id, name: workspace?.name },

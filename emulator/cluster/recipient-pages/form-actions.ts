@@ -48,7 +48,7 @@ interface FormAction {
   readonly disclosure?: { readonly summary: string; readonly warning: string };
   /** Confirmation after the action, whose name is in the page's URL. */
   readonly confirmation: string;
-  readonly act: (context: ActionContext) => Promise<unknown>;
+  readonly act: (context: ActionContext) => void;
 }
 
 /** Actions of the forms' buttons, in the order of the forms. */
@@ -97,10 +97,10 @@ export const formActions = lookupTable<FormAction>({
     button: "Add the comment",
     style: "other",
     confirmation: "Your comment was added.",
-    act: async ({ tx, context, contract, person, text }) => {
-      await assignPersonIds(tx, contract.workspace_id, [person.email]);
-      const id = (await findPersonId(tx, contract.workspace_id, person.email))!;
-      await addComment(tx, context, contract, text ?? "", { by: person, id });
+    act: ({ tx, context, contract, person, text }) => {
+      assignPersonIds(tx, contract.workspace_id, [person.email]);
+      const id = findPersonId(tx, contract.workspace_id, person.email)!;
+      addComment(tx, context, contract, text ?? "", { by: person, id });
     },
   },
 });
@@ -117,14 +117,14 @@ export function validateForm({ act = "", text }: OAuthParameters): RecipientForm
 }
 
 /** Requires that the contract is unchanged since the page was rendered. Throws if the transition is rejected. */
-export async function performFormAction(
+export function performFormAction(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
   person: NamedPerson,
   { act = "", text, form_token = "" }: OAuthParameters,
-): Promise<RecipientFormProblem | undefined> {
-  const { actions, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
+): RecipientFormProblem | undefined {
+  const { actions, token } = createRecipientView(tx, person, createContractView(tx, { contract, person }));
   const { work, act: perform } = formActions[act]!;
   const pendingAction = actions.find((each) => work === undefined || each.work === work);
   if (!pendingAction) return { status: 409, message: "It is not your turn for this action." };
@@ -135,7 +135,7 @@ export async function performFormAction(
         "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     };
   }
-  await perform({ tx, context, contract, person, pendingAction, text: text || undefined });
+  perform({ tx, context, contract, person, pendingAction, text: text || undefined });
   return undefined;
 }
 

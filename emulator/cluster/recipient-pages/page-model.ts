@@ -28,9 +28,9 @@ export interface RecipientView {
   readonly token: string;
 }
 
-export async function createContractView(view: View, { contract, person }: OpenedContract): Promise<ContractView> {
-  const entity = contract.entity_id === null ? undefined : await view.get(entities, contract.entity_id);
-  const owner = await view.get(users, contract.business_user_id);
+export function createContractView(view: View, { contract, person }: OpenedContract): ContractView {
+  const entity = contract.entity_id === null ? undefined : view.get(entities, contract.entity_id);
+  const owner = view.get(users, contract.business_user_id);
   const path = `${buildContractPath(contract)}/document`;
   const contentType =
     contract.versions.at(-1)?.content_type ?? (contract.template_id === null ? undefined : pdfMediaType);
@@ -38,25 +38,25 @@ export async function createContractView(view: View, { contract, person }: Opene
     contract,
     parties: [...(entity ? [entity.name] : []), ...contract.counterparties.map(({ name }) => name)],
     owner: owner?.name ?? "",
-    pendingActions: await listPendingActions(view, contract),
+    pendingActions: listPendingActions(view, contract),
     document:
       contentType === undefined
         ? undefined
         : {
-            path: person ? `${path}?${(await readRecipientLinks(view, contract)).buildQuery(person.email)}` : path,
+            path: person ? `${path}?${readRecipientLinks(view, contract).buildQuery(person.email)}` : path,
             format: contentType === pdfMediaType ? "PDF" : "DOCX",
           },
   };
 }
 
-export async function createRecipientView(
+export function createRecipientView(
   view: View,
   person: NamedPerson,
   { contract, pendingActions }: ContractView,
-): Promise<RecipientView> {
-  const contractComments = await listComments(view, contract);
-  const links = await readRecipientLinks(view, contract);
-  const id = await findPersonId(view, contract.workspace_id, person.email);
+): RecipientView {
+  const contractComments = listComments(view, contract);
+  const links = readRecipientLinks(view, contract);
+  const id = findPersonId(view, contract.workspace_id, person.email);
   return {
     person,
     actions: filterActionsFor(pendingActions, person.email),
@@ -86,19 +86,18 @@ export interface ContractLink {
 }
 
 /** Returns the target of a link (DECISIONS.md, C25). */
-export async function openContractLink(
+export function openContractLink(
   view: View,
   { cluster, composite, query }: ContractLink,
-): Promise<OpenedContract | ContractLinkProblem> {
-  const contract = await view.get(contracts, Number(composite.slice(2)));
+): OpenedContract | ContractLinkProblem {
+  const contract = view.get(contracts, Number(composite.slice(2)));
   const isAvailable = contract?.cluster_id === cluster && contract.deleted_at === null;
   if (!contract || !isAvailable || formatCompositeId(contract) !== composite) return "no-contract";
   const email = query.get("person");
   const key = query.get("key");
   if (email === null && key === null) return { contract, person: undefined };
-  if (email === null || key === null || !(await readRecipientLinks(view, contract)).isKey(email, key))
-    return "not-theirs";
-  const member = await findMemberByEmail(view, contract.workspace_id, email);
+  if (email === null || key === null || !readRecipientLinks(view, contract).isKey(email, key)) return "not-theirs";
+  const member = findMemberByEmail(view, contract.workspace_id, email);
   return { contract, person: { name: findNameOnContract(contract, email, member), email: toAddressKey(email) } };
 }
 
@@ -118,17 +117,17 @@ export type PendingAction = NamedPerson &
   ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
 
 /** The list is empty if no action is open (DECISIONS.md, C11, C22). */
-export async function listPendingActions(view: View, contract: Contract): Promise<readonly PendingAction[]> {
+export function listPendingActions(view: View, contract: Contract): readonly PendingAction[] {
   switch (contract.status) {
     case "SIGN":
       return findNextSignatories(contract.signatories).map(({ name, email }) => ({ work: "sign", name, email }));
     case "DRAFT":
     case "REDLINING": {
       const review = findNextReview(contract);
-      const reviewers = review ? await listReviewers(view, contract, review) : [];
+      const reviewers = review ? listReviewers(view, contract, review) : [];
       return [
         ...reviewers.map((each) => ({ work: "review", ...each }) as const),
-        ...(await listPendingApprovals(view, contract)),
+        ...listPendingApprovals(view, contract),
       ];
     }
     default:
@@ -139,18 +138,18 @@ export async function listPendingActions(view: View, contract: Contract): Promis
 export const filterActionsFor = (pendingActions: readonly PendingAction[], email: string): readonly PendingAction[] =>
   pendingActions.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
-async function listPendingApprovals(view: View, contract: Contract): Promise<PendingAction[]> {
+function listPendingApprovals(view: View, contract: Contract): PendingAction[] {
   const approvalActions: PendingAction[] = [];
   for (const { id, status, approver_user_id, approver_role_id } of contract.approvals) {
     if (status !== "PENDING") continue;
-    const approvers = await findMembers(view, contract, approver_user_id, approver_role_id);
+    const approvers = findMembers(view, contract, approver_user_id, approver_role_id);
     approvalActions.push(...approvers.map((each) => ({ work: "approve", approval: id, ...each }) as const));
   }
   return approvalActions;
 }
 
 /** Returns the reviewers of a review. The owner reviews an internal review without a reviewer. */
-async function listReviewers(view: View, contract: Contract, review: ContractReview): Promise<readonly NamedPerson[]> {
+function listReviewers(view: View, contract: Contract, review: ContractReview): readonly NamedPerson[] {
   if (review.by === "counterparty") return listCounterpartyContacts(view, contract);
   const { reviewer_user_id, reviewer_role_id } = review;
   const owner = reviewer_user_id === null && reviewer_role_id === null ? contract.business_user_id : reviewer_user_id;
@@ -158,11 +157,11 @@ async function listReviewers(view: View, contract: Contract, review: ContractRev
 }
 
 /** Returns the people of the counterparty: its contacts, and other recipients of the contract's review. */
-async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly NamedPerson[]> {
+function listCounterpartyContacts(view: View, contract: Contract): readonly NamedPerson[] {
   const contacts = contract.counterparties.flatMap(({ poc }) =>
     poc ? { name: formatFullName(poc), email: poc.email } : [],
   );
-  const contractEmails = await view.list(emails, { by: "contract", equals: contract.id });
+  const contractEmails = view.list(emails, { by: "contract", equals: contract.id });
   const addressees = contractEmails
     .filter(({ purpose, mode }) => purpose === "redlining" && mode === "to")
     .map(({ recipient }) => ({ name: recipient, email: recipient }));
@@ -170,17 +169,17 @@ async function listCounterpartyContacts(view: View, contract: Contract): Promise
 }
 
 /** Returns the active member of the workspace with that number, or all members with the role. */
-async function findMembers(
+function findMembers(
   view: View,
   { workspace_id }: Contract,
   userId: number | null,
   roleId: number | null,
-): Promise<readonly User[]> {
+): readonly User[] {
   const isActiveMember = (user: User | undefined): user is User =>
     user?.is_active === true && user.workspace_id === workspace_id;
-  if (userId !== null) return [await view.get(users, userId)].filter(isActiveMember);
+  if (userId !== null) return [view.get(users, userId)].filter(isActiveMember);
   if (roleId === null) return [];
-  const members = await view.list(users, { by: "workspace", equals: workspace_id });
+  const members = view.list(users, { by: "workspace", equals: workspace_id });
   return members.filter((user) => isActiveMember(user) && user.roles.includes(roleId));
 }
 
@@ -199,18 +198,16 @@ function findSigningTime({ signatories }: Contract, email: string): number | nul
 }
 
 /** Lists each person once, with their link. */
-export async function listParticipants(view: View, contract: Contract) {
+export function listParticipants(view: View, contract: Contract) {
   const { signatories, reviews, approvals } = contract;
   const groups = [
     signatories,
-    await listCounterpartyContacts(view, contract),
-    ...(await Promise.all(reviews.map((review) => listReviewers(view, contract, review)))),
-    ...(await Promise.all(
-      approvals.map((each) => findMembers(view, contract, each.approver_user_id, each.approver_role_id)),
-    )),
+    listCounterpartyContacts(view, contract),
+    ...reviews.map((review) => listReviewers(view, contract, review)),
+    ...approvals.map((each) => findMembers(view, contract, each.approver_user_id, each.approver_role_id)),
   ];
-  const pendingActions = await listPendingActions(view, contract);
-  const links = await readRecipientLinks(view, contract);
+  const pendingActions = listPendingActions(view, contract);
+  const links = readRecipientLinks(view, contract);
   return dropDuplicatePeople(groups.flat()).map(({ name, email }) => ({
     name,
     email,

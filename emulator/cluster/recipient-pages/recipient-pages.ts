@@ -58,14 +58,14 @@ function showPage(
   problem?: RecipientFormProblem,
   input?: OAuthParameters,
 ): Promise<Passthrough> {
-  return store.read(async (view) => {
-    const result = await openContractLink(view, link);
+  return store.read((view) => {
+    const result = openContractLink(view, link);
     if (typeof result === "string") return renderLinkProblem(result, link);
-    const contractView = await createContractView(view, result);
+    const contractView = createContractView(view, result);
     if (result.person) {
       return renderPersonPage(
         contractView,
-        await createRecipientView(view, result.person, contractView),
+        createRecipientView(view, result.person, contractView),
         problem,
         input,
         link.query.get("done"),
@@ -93,8 +93,8 @@ const performForm = (
   link: ContractLink,
 ): Promise<RecipientFormProblem | ContractLinkProblem | undefined> =>
   context.store
-    .transaction("recipient-page.submit", async (tx) => {
-      const result = await openContractLink(tx, link);
+    .transaction("recipient-page.submit", (tx) => {
+      const result = openContractLink(tx, link);
       if (typeof result === "string") return result;
       return result.person ? performFormAction(tx, context, result.contract, result.person, form) : "not-theirs";
     })

@@ -37,14 +37,14 @@ async function sendTokens(
 }
 
 /** Readers of each kind of report. A report is undefined if there is nothing to report. */
-const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
+const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Report | undefined>> = {
   /** One job reports signatories and invited people, because both are known on sending (DECISIONS.md, R33). */
-  "report-signatories": async (view, id) => {
-    const contract = await view.get(contracts, id);
+  "report-signatories": (view, id) => {
+    const contract = view.get(contracts, id);
     if (!contract) return undefined;
     const { cluster_id: cluster, signatories } = contract;
     const rows = signatories.map(({ email }) => ({ signatory_hash: hashEmail(email), cluster }));
-    const tokens = await listTokens(view, { by: "contract", equals: id });
+    const tokens = listTokens(view, { by: "contract", equals: id });
     const send = async (request: RouterRequester) =>
       (rows.length === 0 || (await request("POST", "/router/v1/contract_signatories/", rows))) === true &&
       sendTokens(request, "counter_party", cluster, tokens);
@@ -52,20 +52,20 @@ const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Pro
   },
 
   /** Maps the invitations to a contract while they are open (DECISIONS.md, R34). */
-  "report-invitations": async (view, id) => {
-    const { cluster_id } = (await view.get(contracts, id)) ?? {};
+  "report-invitations": (view, id) => {
+    const { cluster_id } = view.get(contracts, id) ?? {};
     if (!cluster_id) return undefined;
-    const tokens = await listTokens(view, { by: "contract", equals: id });
+    const tokens = listTokens(view, { by: "contract", equals: id });
     return { cluster_id, send: (request) => sendTokens(request, "counter_party", cluster_id, tokens) };
   },
 
   /** After the acceptance, reports the address, the API key if it acts for the member, and the end of the token. */
-  "report-member": async (view, id) => {
-    const user = await view.get(users, id);
-    const workspace = user && (await view.get(workspaces, user.workspace_id));
+  "report-member": (view, id) => {
+    const user = view.get(users, id);
+    const workspace = user && view.get(workspaces, user.workspace_id);
     if (!workspace) return undefined;
     const { cluster_id, client_id, acting_user_id } = workspace;
-    const tokens = await listTokens(view, { by: "user", equals: id });
+    const tokens = listTokens(view, { by: "user", equals: id });
     const client = { client_ids: [client_id], cluster_id };
     const send = async (request: RouterRequester) =>
       (!user.is_active || (await mapAddress(request, hashEmail(user.email), cluster_id))) === true &&
@@ -75,16 +75,16 @@ const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Pro
   },
 
   /** Maps the chat_a team in which an app was installed to the cluster of the workspace (DECISIONS.md, R21). */
-  "report-installation": async (view, id) => {
-    const { cluster_id, account } = (await view.get(appInstallations, id)) ?? {};
+  "report-installation": (view, id) => {
+    const { cluster_id, account } = view.get(appInstallations, id) ?? {};
     if (!cluster_id || !account) return undefined;
     const teams = { chat_a_team_id_list: [account.id], cluster_id };
     return { cluster_id, send: (request) => request("POST", "/router/v1/cluster_chat_a_teams/bulk", teams) };
   },
 };
 
-async function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
-  const rows = await view.list(invitations, slice);
+function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
+  const rows = view.list(invitations, slice);
   const listBy = (isOpen: boolean) =>
     rows.flatMap(({ state, token }) => ((state === "PENDING") === isOpen ? token : []));
   return { openTokens: listBy(true), endedTokens: listBy(false) };
@@ -110,9 +110,9 @@ const retryDelaysMinutes = [1, 2, 4, 8, 16];
 
 export function createReportJobHandlers(context: ReportContext): JobHandlers {
   async function sendReport(kind: ReportKind, entry: ScheduledEntry, signal: AbortSignal): Promise<JobCommit> {
-    const { report, cluster } = await context.store.read(async (view) => {
-      const report = await reportReaders[kind](view, parseReportRef(entry.ref).id);
-      return { report, cluster: report && (await view.get(clusterRows, report.cluster_id)) };
+    const { report, cluster } = await context.store.read((view) => {
+      const report = reportReaders[kind](view, parseReportRef(entry.ref).id);
+      return { report, cluster: report && view.get(clusterRows, report.cluster_id) };
     });
     // An external back end sends its own reports.
     if (!report || cluster?.external_url !== null) return (tx) => endEntry(tx, entry, "nothing-to-report");
@@ -125,13 +125,13 @@ export function createReportJobHandlers(context: ReportContext): JobHandlers {
   );
 }
 
-async function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string): Promise<string> {
-  if ((await tx.get(schedule, entry.id))?.ref === entry.ref) dequeue(tx, entry);
+function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string): string {
+  if (tx.get(schedule, entry.id)?.ref === entry.ref) dequeue(tx, entry);
   return outcome;
 }
 
-async function scheduleRetry(tx: Transaction, entry: ScheduledEntry, { clock, onGiveUp }: ReportContext) {
-  const queuedEntry = await tx.get(schedule, entry.id);
+function scheduleRetry(tx: Transaction, entry: ScheduledEntry, { clock, onGiveUp }: ReportContext) {
+  const queuedEntry = tx.get(schedule, entry.id);
   if (queuedEntry?.ref !== entry.ref) return "gone";
   const { id, failures } = parseReportRef(entry.ref);
   const minutes = retryDelaysMinutes[failures];

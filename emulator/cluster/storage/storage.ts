@@ -76,9 +76,9 @@ async function requireSignedObject(method: "GET" | "PUT", key: string, context: 
   if (request.headers.authorization && hasUrlSignature(request.parsedTarget.search))
     return fail("storage-two-mechanisms", createRequestIds(context));
   const nowMs = clock.now();
-  const [object, signingKey] = await store.read(async (view) => [
-    await view.get(storedObjects, key),
-    await findStorageKey(view, cluster.id),
+  const [object, signingKey] = await store.read((view) => [
+    view.get(storedObjects, key),
+    findStorageKey(view, cluster.id),
   ]);
   if (!object || !signingKey) return fail("storage-signature-mismatch", createRequestIds(context));
 
@@ -156,7 +156,7 @@ export const fileHandlers = {
         content_type,
       })),
     );
-    return context.store.transaction("files.initialize", async (tx) => {
+    return context.store.transaction("files.initialize", (tx) => {
       const files = [];
       for (const { filename, content_type } of fileNames) {
         const object: StoredObject = {
@@ -170,7 +170,7 @@ export const fileHandlers = {
           blob: null,
         };
         tx.put(storedObjects, object);
-        const { url, expiresAtMs } = await signObjectUrl(tx, context, "PUT", object);
+        const { url, expiresAtMs } = signObjectUrl(tx, context, "PUT", object);
         files.push({
           file_id: object.key,
           filename: object.filename,
@@ -182,15 +182,15 @@ export const fileHandlers = {
     });
   },
 
-  "files.show": inTransaction(async (tx, { params }, context) => {
-    const file = (await getWorkspaceFile(tx, context.caller.workspace, params.file_id)) ?? context.fail("not-found");
-    return { signed_url: (await signObjectUrl(tx, context, "GET", file)).url };
+  "files.show": inTransaction((tx, { params }, context) => {
+    const file = getWorkspaceFile(tx, context.caller.workspace, params.file_id) ?? context.fail("not-found");
+    return { signed_url: signObjectUrl(tx, context, "GET", file).url };
   }),
 } satisfies ClusterHandlers;
 
 /** A file exists once it is initialized. */
-export async function getWorkspaceFile(view: View, workspace: Workspace, fileId: string) {
-  const object = await view.get(storedObjects, fileId.toLowerCase());
+export function getWorkspaceFile(view: View, workspace: Workspace, fileId: string) {
+  const object = view.get(storedObjects, fileId.toLowerCase());
   return object?.purpose === "workspace-file" && object.workspace_id === workspace.id ? object : undefined;
 }
 
@@ -226,14 +226,14 @@ type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
  * The URL is valid for one method, for 15 virtual minutes. A PUT is bound to the content type. The first URL of a
  * cluster creates the signing key.
  */
-export async function signObjectUrl(
+export function signObjectUrl(
   tx: Transaction,
   context: SigningContext,
   method: "GET" | "PUT",
   object: Pick<StoredObject, "key" | "filename" | "content_type">,
-): Promise<SignedUrl> {
+): SignedUrl {
   return signUrl({
-    key: await getSigningKey(tx, context),
+    key: getSigningKey(tx, context),
     method,
     url: `${context.cluster.url}/_storage/${object.key}/${encodeURIComponent(object.filename)}`,
     contentType: method === "PUT" ? object.content_type : undefined,
@@ -242,8 +242,8 @@ export async function signObjectUrl(
   });
 }
 
-async function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext): Promise<Buffer> {
-  const existingKey = await findStorageKey(tx, cluster.id);
+function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext): Buffer {
+  const existingKey = findStorageKey(tx, cluster.id);
   if (existingKey) return existingKey;
   const key = ids.bytes(32);
   tx.put(storageKeys, { cluster_id: cluster.id, key: key.toString("base64") });
@@ -251,7 +251,7 @@ async function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext):
 }
 
 /** Returns undefined before the first URL of the cluster is signed. */
-export async function findStorageKey(view: View, clusterId: string): Promise<Buffer | undefined> {
-  const row = await view.get(storageKeys, clusterId);
+export function findStorageKey(view: View, clusterId: string): Buffer | undefined {
+  const row = view.get(storageKeys, clusterId);
   return row && Buffer.from(row.key, "base64");
 }

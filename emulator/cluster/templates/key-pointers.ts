@@ -32,9 +32,9 @@ export const keyPointers = defineNumberedRows("key_pointers", "key_pointer", Key
 });
 
 export const keyPointerHandlers = {
-  "key-pointers.definitions": inView(async (view, { query }, { caller, fail }) => {
+  "key-pointers.definitions": inView((view, { query }, { caller, fail }) => {
     const problems = new ProblemCollector();
-    const type = await findNamedContractType(view, caller.workspace, query.contract_type_id, problems);
+    const type = findNamedContractType(view, caller.workspace, query.contract_type_id, problems);
     if (!type) return fail("invalid-fields", problems.fields);
     return buildSections(type).map(({ section, descriptors }) => ({
       id: section.id,
@@ -43,15 +43,15 @@ export const keyPointerHandlers = {
     }));
   }),
 
-  "key-pointers.list": inView(async (view, input, { caller, fail }) => {
-    const contract = await requireVisibleContract(view, caller, input, fail);
-    return (await listKeyPointers(view, contract)).map(toKeyPointerRecord);
+  "key-pointers.list": inView((view, input, { caller, fail }) => {
+    const contract = requireVisibleContract(view, caller, input, fail);
+    return listKeyPointers(view, contract).map(toKeyPointerRecord);
   }),
 
-  "key-pointers.set": inTransaction(async (tx, { params, body }, context) => {
-    const contract = await requireContract(tx, context.caller, params.composite_id, context.fail);
-    const type = await getContractType(tx, contract);
-    const existing = await listKeyPointers(tx, contract);
+  "key-pointers.set": inTransaction((tx, { params, body }, context) => {
+    const contract = requireContract(tx, context.caller, params.composite_id, context.fail);
+    const type = getContractType(tx, contract);
+    const existing = listKeyPointers(tx, contract);
     const problems = new ProblemCollector();
     const targets = body.key_pointers.map((row, index) => {
       const target = findTarget(row, type, existing);
@@ -69,32 +69,32 @@ export const keyPointerHandlers = {
       tx.put(keyPointers, row);
       rowsByField.set(field_name, row);
       const activity = `CONTRACT_KEY_POINTER_${previous ? "UPDATION" : "CREATION"}` as const;
-      await emitPointerEvent(tx, context, activity, contract, row);
+      emitPointerEvent(tx, context, activity, contract, row);
     }
     return [...new Set(targets.map(({ field_name }) => field_name))].map((name) =>
       toKeyPointerRecord(rowsByField.get(name)!),
     );
   }),
 
-  "key-pointers.update": inTransaction(async (tx, { params, body }, context) => {
-    const contract = await requireContract(tx, context.caller, params.composite_id, context.fail);
-    const existing = await listKeyPointers(tx, contract);
+  "key-pointers.update": inTransaction((tx, { params, body }, context) => {
+    const contract = requireContract(tx, context.caller, params.composite_id, context.fail);
+    const existing = listKeyPointers(tx, contract);
     const previous = existing.find(({ id }) => id === params.key_pointer_id) ?? context.fail("not-found");
     const value = body.value ?? null;
-    const problem = findProblem(previous.field_name, value, await getContractType(tx, contract));
+    const problem = findProblem(previous.field_name, value, getContractType(tx, contract));
     if (problem) context.fail("invalid-fields", { value: problem });
     const row = { ...previous, value };
     if (isDeepStrictEqual(row, previous)) return toKeyPointerRecord(row);
     tx.put(keyPointers, row);
-    await emitPointerEvent(tx, context, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
+    emitPointerEvent(tx, context, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
     return toKeyPointerRecord(row);
   }),
 } satisfies ClusterHandlers;
 
 const listKeyPointers = (view: View, { id }: Contract) => view.list(keyPointers, { by: "contract", equals: id });
 
-async function getContractType(view: View, contract: Contract): Promise<ContractType> {
-  const type = await view.get(contractTypes, contract.contract_type_id);
+function getContractType(view: View, contract: Contract): ContractType {
+  const type = view.get(contractTypes, contract.contract_type_id);
   if (!type) throw new Error(`Contract ${contract.id} is of type ${contract.contract_type_id}, which does not exist`);
   return type;
 }
@@ -136,7 +136,7 @@ const emitPointerEvent = (
   activity: "CONTRACT_KEY_POINTER_CREATION" | "CONTRACT_KEY_POINTER_UPDATION",
   contract: Contract,
   { id, field_name, value }: KeyPointer,
-): Promise<void> =>
+): void =>
   emitContractEvent(tx, { clock, performer: toPerformer(caller) }, activity, contract, {
     key_pointer: { id, field_name, value },
   });

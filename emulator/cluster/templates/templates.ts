@@ -16,36 +16,36 @@ import type { ClusterHandlers } from "../context.ts";
 import { requireOwnRow } from "../workspace/workspace-rows.ts";
 
 export const templateHandlers = {
-  "templates.list": inView(async (view, { query }, { caller }) => {
-    const all = await view.list(templates, { by: "workspace", equals: caller.workspace.id });
+  "templates.list": inView((view, { query }, { caller }) => {
+    const all = view.list(templates, { by: "workspace", equals: caller.workspace.id });
     return { items: all.filter((row) => matchesTemplateQuery(row, query)).map(toTemplateRecord) };
   }),
 
-  "templates.show": inView(async (view, { params }, { caller, fail }) =>
-    toTemplateRecord(await requireOwnRow(view, templates, caller, params.template_id, fail)),
+  "templates.show": inView((view, { params }, { caller, fail }) =>
+    toTemplateRecord(requireOwnRow(view, templates, caller, params.template_id, fail)),
   ),
 
-  "templates.update": inTransaction(async (tx, { params, body }, { caller, fail }) => {
-    const row = await requireOwnRow(tx, templates, caller, params.template_id, fail);
+  "templates.update": inTransaction((tx, { params, body }, { caller, fail }) => {
+    const row = requireOwnRow(tx, templates, caller, params.template_id, fail);
     const after = { ...row, tags: [...new Set(body.tags ?? row.tags)] };
     tx.put(templates, after);
     return toTemplateRecord(after);
   }),
 
-  "templates.metadata": inView(async (view, { params }, { caller, fail }) => {
-    const { attributes, counter_party_kind } = await requireOwnRow(view, templates, caller, params.template_id, fail);
+  "templates.metadata": inView((view, { params }, { caller, fail }) => {
+    const { attributes, counter_party_kind } = requireOwnRow(view, templates, caller, params.template_id, fail);
     return { attributes: attributes.map(toAttributeRecord), counter_party_kind };
   }),
 
-  "contract-types.list": inView(async (view, _, { caller }) => {
-    const all = await view.list(contractTypes, { by: "workspace", equals: caller.workspace.id });
+  "contract-types.list": inView((view, _, { caller }) => {
+    const all = view.list(contractTypes, { by: "workspace", equals: caller.workspace.id });
     return all.map(({ id, name }) => ({ id, name }));
   }),
 
   // In an emulated workspace, every entity can sign contracts of every type.
-  "contract-types.entities": inView(async (view, { params }, { caller, fail }) => {
-    await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
-    const all = await view.list(entities, { by: "workspace", equals: caller.workspace.id });
+  "contract-types.entities": inView((view, { params }, { caller, fail }) => {
+    requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
+    const all = view.list(entities, { by: "workspace", equals: caller.workspace.id });
     return all.map((entity) => ({
       entity_id: entity.id,
       entity_name: entity.name,
@@ -56,13 +56,13 @@ export const templateHandlers = {
     }));
   }),
 
-  "contract-types.intake-form": inView(async (view, { params }, { caller, fail }) => {
-    const { intake_form } = await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
+  "contract-types.intake-form": inView((view, { params }, { caller, fail }) => {
+    const { intake_form } = requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
     return intake_form.map(toAttributeRecord);
   }),
 
-  "organizations.entities": inView(async (view, _, { caller: { workspace } }) => {
-    const all = await view.list(entities, { by: "workspace", equals: workspace.id });
+  "organizations.entities": inView((view, _, { caller: { workspace } }) => {
+    const all = view.list(entities, { by: "workspace", equals: workspace.id });
     return all.map((entity) => toEntityRecord(entity, workspace));
   }),
 

@@ -15,11 +15,11 @@ export function createApiKeyAuthenticator(
 ): Authenticator<ClusterContext, AuthenticatedMember> {
   const checkRateLimit = createRateLimit(context.settings.rateLimit, context.wall);
   return async ({ headers }, { logEntry }) => {
-    const member = await context.store.read(async (view) => {
-      const workspace = await authenticateWorkspace(view, context.cluster.id, headers);
+    const member = await context.store.read((view) => {
+      const workspace = authenticateWorkspace(view, context.cluster.id, headers);
       // The log line names the workspace even if the user is rejected.
       logEntry.workspaceId = workspace.id;
-      return { workspace, user: await getUser(view, workspace, headers["user-email"]) };
+      return { workspace, user: getUser(view, workspace, headers["user-email"]) };
     });
     if (member.workspace.is_suspended) fail("workspace-suspended");
     checkRateLimit(member.workspace.id, fail);
@@ -27,13 +27,13 @@ export function createApiKeyAuthenticator(
   };
 }
 
-async function authenticateWorkspace(view: View, clusterId: string, headers: Headers): Promise<Workspace> {
+function authenticateWorkspace(view: View, clusterId: string, headers: Headers): Workspace {
   const clientId = headers["client-id"];
   const secret = headers["client-secret"];
   // A bearer token alone is rejected like missing credentials.
   if (!clientId || !secret) return fail("no-credentials");
 
-  const candidates = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
+  const candidates = view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
   // A key is only valid at the cluster of its workspace.
   const workspace = candidates.find((row) => row.cluster_id === clusterId);
   // The secret is compared even if the ID is unknown, so the time does not reveal which IDs exist.
@@ -41,9 +41,9 @@ async function authenticateWorkspace(view: View, clusterId: string, headers: Hea
   return workspace && isMatch ? workspace : fail("wrong-credentials");
 }
 
-async function getUser(view: View, workspace: Workspace, email: string | undefined): Promise<User> {
-  if (email) return (await findActiveUserByEmail(view, workspace, email)) ?? fail("permission-denied");
-  const user = await view.get(users, workspace.acting_user_id);
+function getUser(view: View, workspace: Workspace, email: string | undefined): User {
+  if (email) return findActiveUserByEmail(view, workspace, email) ?? fail("permission-denied");
+  const user = view.get(users, workspace.acting_user_id);
   if (!user) throw new Error(`Workspace ${workspace.id} acts as user ${workspace.acting_user_id}, who does not exist`);
   return user;
 }

@@ -26,15 +26,15 @@ export interface NewWorkspaceOptions extends Pick<Workspace, "name" | "industry"
 }
 
 /** The workspace has an API key for its owner, the standard set, and an entity with its name (DECISIONS.md, R24). */
-export async function addWorkspace(
+export function addWorkspace(
   tx: Transaction,
   { cluster, ids, getStandardSet }: Pick<ClusterContext, "cluster" | "ids" | "getStandardSet">,
   { name, industry, use_case, owner }: NewWorkspaceOptions,
-): Promise<Workspace> {
+): Workspace {
   const standardSet = getStandardSet();
-  const id = await createUnusedId(tx, workspaces, "workspace");
-  const userId = await createPersonId(tx);
-  const roleId = await createUnusedId(tx, roles, "role");
+  const id = createUnusedId(tx, workspaces, "workspace");
+  const userId = createPersonId(tx);
+  const roleId = createUnusedId(tx, roles, "role");
   const workspace = Workspace.parse({
     id,
     cluster_id: cluster.id,
@@ -52,7 +52,7 @@ export async function addWorkspace(
   tx.put(users, { ...owner, id: userId, workspace_id: id, is_active: true, roles: [roleId] });
   tx.put(roles, { id: roleId, workspace_id: id, name: "Admin" });
   tx.put(entities, {
-    id: await createUnusedId(tx, entities, "entity"),
+    id: createUnusedId(tx, entities, "entity"),
     workspace_id: id,
     reference_id: `WS-${id}`,
     name,
@@ -60,15 +60,15 @@ export async function addWorkspace(
     type: "Corporation",
     is_primary: true,
   });
-  await addStandardSet(tx, standardSet, id);
+  addStandardSet(tx, standardSet, id);
   return workspace;
 }
 
-async function addStandardSet(tx: Transaction, standardSet: StandardSet, workspace_id: number): Promise<void> {
-  const roleIds = await assignIds(tx, roles, "role", standardSet.roles);
-  const typeIds = await assignIds(tx, contractTypes, "contract_type", standardSet.contract_types);
-  const templateIds = await assignIds(tx, templates, "template", standardSet.templates);
-  const workflowIds = await assignIds(tx, workflows, "workflow", standardSet.workflows);
+function addStandardSet(tx: Transaction, standardSet: StandardSet, workspace_id: number): void {
+  const roleIds = assignIds(tx, roles, "role", standardSet.roles);
+  const typeIds = assignIds(tx, contractTypes, "contract_type", standardSet.contract_types);
+  const templateIds = assignIds(tx, templates, "template", standardSet.templates);
+  const workflowIds = assignIds(tx, workflows, "workflow", standardSet.workflows);
   for (const row of standardSet.roles) tx.put(roles, { ...row, id: roleIds.get(row.id)!, workspace_id });
   for (const row of standardSet.contract_types) {
     const { default_reviewer_role_id: reviewer } = row;
@@ -88,14 +88,14 @@ async function addStandardSet(tx: Transaction, standardSet: StandardSet, workspa
 /** The demo seed numbers its versions in the same way. */
 const getFirstVersion = (workflowId: number): number => workflowId * 10;
 
-async function assignIds<Row extends { readonly id: number }>(
+function assignIds<Row extends { readonly id: number }>(
   tx: Transaction,
   collection: Rows<Row, string, number>,
   sequence: string,
   rows: readonly Row[],
-): Promise<ReadonlyMap<number, number>> {
+): ReadonlyMap<number, number> {
   const newIds = new Map<number, number>();
-  for (const { id } of rows) newIds.set(id, await createUnusedId(tx, collection, sequence));
+  for (const { id } of rows) newIds.set(id, createUnusedId(tx, collection, sequence));
   return newIds;
 }
 
@@ -113,13 +113,11 @@ export const createTrialWorkspace: ForwardedHandler = async ({ headers, body }, 
     return createJsonPassthrough(401, { detail: "Invalid cluster key" });
   const request = NewWorkspaceRequest.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonPassthrough(400, { detail: "The request is not a valid workspace request" });
-  const response = await store.transaction("create a trial workspace", async (tx) => {
-    const signup = await tx.get(trialWorkspaces, request.data.signup_token);
-    const workspace = signup
-      ? await tx.get(workspaces, signup.workspace_id)
-      : await addTrialWorkspace(tx, context, request.data);
+  const response = await store.transaction("create a trial workspace", (tx) => {
+    const signup = tx.get(trialWorkspaces, request.data.signup_token);
+    const workspace = signup ? tx.get(workspaces, signup.workspace_id) : addTrialWorkspace(tx, context, request.data);
     if (!workspace) throw new Error(`The workspace of signup ${request.data.email} no longer exists`);
-    const openInvitations = await tx.list(invitations, { by: "open", equals: workspace.id });
+    const openInvitations = tx.list(invitations, { by: "open", equals: workspace.id });
     return {
       workspace_id: workspace.id,
       client_id: workspace.client_id,
@@ -132,27 +130,27 @@ export const createTrialWorkspace: ForwardedHandler = async ({ headers, body }, 
   return createJsonPassthrough(201, response);
 };
 
-async function addTrialWorkspace(tx: Transaction, context: ClusterContext, request: NewWorkspaceRequest) {
+function addTrialWorkspace(tx: Transaction, context: ClusterContext, request: NewWorkspaceRequest) {
   const { signup_token, first_name, last_name, job_title, company_name, industry, use_case } = request;
   const name = [first_name, last_name].filter(Boolean).join(" ");
   const owner = { name, email: request.email.trim(), designation: job_title };
-  const workspace = await addWorkspace(tx, context, { name: company_name, industry, use_case, owner });
+  const workspace = addWorkspace(tx, context, { name: company_name, industry, use_case, owner });
   // Each address is one member. A repeated address and the owner's address are not invited again.
   const members = new Set([toAddressKey(owner.email)]);
   for (const { email, first_name } of request.invited_users) {
     if (members.has(toAddressKey(email))) continue;
     members.add(toAddressKey(email));
-    await inviteMember(tx, context, workspace, { email: email.trim(), name: first_name });
+    inviteMember(tx, context, workspace, { email: email.trim(), name: first_name });
   }
   tx.put(trialWorkspaces, { signup_token, workspace_id: workspace.id });
   return workspace;
 }
 /** Inactive users count too. The signup's own workspace does not, so that the signup can be repeated. */
-export async function hasAccount(
+export function hasAccount(
   view: View,
   { email, token }: { readonly email: string; readonly token?: string | undefined },
-): Promise<boolean> {
-  const trialWorkspace = token === undefined ? undefined : await view.get(trialWorkspaces, token);
-  const matches = await view.list(users, { by: "email", equals: toAddressKey(email) });
+): boolean {
+  const trialWorkspace = token === undefined ? undefined : view.get(trialWorkspaces, token);
+  const matches = view.list(users, { by: "email", equals: toAddressKey(email) });
   return matches.some(({ workspace_id }) => workspace_id !== trialWorkspace?.workspace_id);
 }

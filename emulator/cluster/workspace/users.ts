@@ -10,17 +10,17 @@ import { mapPage, paginateList } from "../response.ts";
 import { createUnusedId, findMemberByEmail } from "./workspace-rows.ts";
 
 export const userHandlers = {
-  "users.list": inView(async (view, { query }, { caller }) => {
+  "users.list": inView((view, { query }, { caller }) => {
     const slice = { by: "workspace", equals: caller.workspace.id } as const;
-    const names = new Map((await view.list(roles, slice)).map(({ id, name }) => [id, name]));
-    const matches = (await view.list(users, slice)).filter(
-      ({ email, name }) => contains(email, query.user_email) && contains(name, query.user_name),
-    );
+    const names = new Map(view.list(roles, slice).map(({ id, name }) => [id, name]));
+    const matches = view
+      .list(users, slice)
+      .filter(({ email, name }) => contains(email, query.user_email) && contains(name, query.user_name));
     return mapPage(paginateList(matches, query), (user) => toUserRecord(user, names));
   }),
 
-  "users.roles": inView(async (view, _, { caller }) => {
-    const all = await view.list(roles, { by: "workspace", equals: caller.workspace.id });
+  "users.roles": inView((view, _, { caller }) => {
+    const all = view.list(roles, { by: "workspace", equals: caller.workspace.id });
     return { active_roles: all.map(({ id, name }) => ({ id, name })) };
   }),
 } satisfies ClusterHandlers;
@@ -41,8 +41,8 @@ const toUserRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
 });
 
 /** Rows only refer to existing users, so a missing user is a bug. */
-export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof OrgUser>> {
-  const user = await view.get(users, id);
+export function toOrgUser(view: View, id: number): z.infer<typeof OrgUser> {
+  const user = view.get(users, id);
   if (!user) throw new Error(`A row refers to user ${id}, who does not exist`);
   return { id: user.id, name: user.name, email: user.email, designation: user.designation };
 }
@@ -59,16 +59,16 @@ export const outsiders = defineRows({
 const toOutsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${toAddressKey(email)}`;
 
 /** Returns an unused person ID. Seeds choose the IDs of members (DECISIONS.md, C13). */
-export const createPersonId = (tx: Transaction): Promise<number> => createUnusedId(tx, users, "person");
+export const createPersonId = (tx: Transaction): number => createUnusedId(tx, users, "person");
 
-export async function findPersonId(view: View, workspaceId: number, email: string): Promise<number | undefined> {
-  const member = await findMemberByEmail(view, workspaceId, email);
-  return member?.id ?? (await view.get(outsiders, toOutsiderKey(workspaceId, email)))?.id;
+export function findPersonId(view: View, workspaceId: number, email: string): number | undefined {
+  const member = findMemberByEmail(view, workspaceId, email);
+  return member?.id ?? view.get(outsiders, toOutsiderKey(workspaceId, email))?.id;
 }
 
-export async function assignPersonIds(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
+export function assignPersonIds(tx: Transaction, workspaceId: number, emails: Iterable<string>): void {
   for (const email of emails) {
-    if ((await findPersonId(tx, workspaceId, email)) !== undefined) continue;
-    tx.put(outsiders, { id: await createPersonId(tx), workspace_id: workspaceId, email: toAddressKey(email) });
+    if (findPersonId(tx, workspaceId, email) !== undefined) continue;
+    tx.put(outsiders, { id: createPersonId(tx), workspace_id: workspaceId, email: toAddressKey(email) });
   }
 }

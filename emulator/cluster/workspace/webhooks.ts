@@ -22,7 +22,7 @@ export const webhookHandlers = {
     if (pointsToAny(body.url, [settings.publicUrl, cluster.url, cluster.internalUrl])) {
       finding("own-receiver", `${new URL(body.url).origin} is this emulator, which receives no webhooks`);
     }
-    return store.transaction("webhooks.create", async (tx) => {
+    return store.transaction("webhooks.create", (tx) => {
       const row: Webhook = {
         id: tx.next("webhook"),
         workspace_id: caller.workspace.id,
@@ -48,8 +48,8 @@ export const webhookHandlers = {
 
   "webhooks.delete": ({ params }, { store, caller, fail }) => {
     requireDeveloperSettings(caller, fail);
-    return store.transaction("webhooks.delete", async (tx) => {
-      const row = await tx.get(webhookRows, params.webhook_id);
+    return store.transaction("webhooks.delete", (tx) => {
+      const row = tx.get(webhookRows, params.webhook_id);
       if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
       // Waiting deliveries become skipped_deleted when they are due (DECISIONS.md, C18).
       tx.delete(webhookRows, row.id);
@@ -57,20 +57,20 @@ export const webhookHandlers = {
     });
   },
 
-  "webhooks.re-trigger": inTransaction(async (tx, { body }, { clock, caller, fail }) => {
+  "webhooks.re-trigger": inTransaction((tx, { body }, { clock, caller, fail }) => {
     for (const id of body.contract_ids) {
-      await requireContractByNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
+      requireContractByNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
     }
-    const deliveries = await listLatestDeliveries(tx, caller.workspace.id, body.contract_ids);
+    const deliveries = listLatestDeliveries(tx, caller.workspace.id, body.contract_ids);
     if (deliveries.length === 0) fail("nothing-to-re-trigger");
     for (const delivery of deliveries) scheduleResend(tx, delivery, clock.now());
     return { message: "Success" };
   }),
 } satisfies ClusterHandlers;
 
-async function toSubscriptionRecord(view: View, row: Webhook): Promise<ResultOf<typeof createWebhook>> {
+function toSubscriptionRecord(view: View, row: Webhook): ResultOf<typeof createWebhook> {
   const { id, title, only_for_activities, url, description, custom_headers, status, created_by } = row;
-  const created_by_user = await toOrgUser(view, created_by);
+  const created_by_user = toOrgUser(view, created_by);
   return { id, title, only_for_activities, url, created_by_user, description, custom_headers, status };
 }
 

@@ -41,10 +41,10 @@ export async function createSeedWriter(options: InitialStateOptions): Promise<(t
 }
 
 /** Returns a seed with the generated keys and secrets of the present state, which programs keep using after a reset. */
-async function retainKeys(view: View, seed: Seed): Promise<Seed> {
-  const clusters = new Map((await view.list(clusterRows)).map((row) => [row.id, row]));
-  const existingWorkspaces = new Map((await view.list(workspaces)).map((row) => [row.id, row]));
-  const apps = await readConnectedApps(view);
+function retainKeys(view: View, seed: Seed): Seed {
+  const clusters = new Map(view.list(clusterRows).map((row) => [row.id, row]));
+  const existingWorkspaces = new Map(view.list(workspaces).map((row) => [row.id, row]));
+  const apps = readConnectedApps(view);
   const seededClusterIds = new Set(seed.signing_keys.map((row) => row.cluster_id));
   return {
     ...seed,
@@ -55,9 +55,7 @@ async function retainKeys(view: View, seed: Seed): Promise<Seed> {
     }),
     signing_keys: [
       ...seed.signing_keys,
-      ...(await view.list(signingKeys)).filter(
-        (row) => clusters.has(row.cluster_id) && !seededClusterIds.has(row.cluster_id),
-      ),
+      ...view.list(signingKeys).filter((row) => clusters.has(row.cluster_id) && !seededClusterIds.has(row.cluster_id)),
     ],
     apps: {
       ...seed.apps,
@@ -88,9 +86,9 @@ export const blobCollections: readonly AnyRows[] = [contracts, storedObjects];
 
 export async function findReferencedBlobs(store: Store): Promise<ReadonlySet<string>> {
   const rows = await store.read((view) =>
-    Promise.all(blobCollections.map((collection) => view.list(collection as Rows<object>))),
+    blobCollections.flatMap((collection) => view.list(collection as Rows<object>)),
   );
-  return findHashes(formatRows(rows.flat()));
+  return findHashes(formatRows(rows));
 }
 
 function* formatRows(rows: readonly object[]): Generator<string, void> {

@@ -130,12 +130,8 @@ export async function* streamWhileAllowed<T>(
 }
 
 /** Finds a workspace by its ID, or by its name, which is unique and case-insensitive. */
-async function findWorkspaceByName(
-  view: View,
-  idOrName: string,
-  fail: Fail<"no-such-workspace-name">,
-): Promise<Workspace> {
-  const allWorkspaces = await view.list(workspaces);
+function findWorkspaceByName(view: View, idOrName: string, fail: Fail<"no-such-workspace-name">): Workspace {
+  const allWorkspaces = view.list(workspaces);
   const workspace = allWorkspaces.find(
     ({ id, name }) => String(id) === idOrName || name.toLowerCase() === idOrName.toLowerCase(),
   );

@@ -25,8 +25,8 @@ export function scopeStore({ store, snapshots, request }: ScopedCall, workspace:
 function buildRules({ collections }: ScopedCall["snapshots"], workspace: number): ReadonlyMap<string, OwnershipTest> {
   const tests: Readonly<Record<"workspace_id" | "contract_id" | "user_id", OwnershipTest>> = {
     workspace_id: ({ workspace_id }) => workspace_id === workspace,
-    contract_id: ({ contract_id }, view) => view.getSync(contracts, contract_id as number)?.workspace_id === workspace,
-    user_id: ({ user_id }, view) => view.getSync(users, user_id as number)?.workspace_id === workspace,
+    contract_id: ({ contract_id }, view) => view.get(contracts, contract_id as number)?.workspace_id === workspace,
+    user_id: ({ user_id }, view) => view.get(users, user_id as number)?.workspace_id === workspace,
   };
   return new Map([
     ...listOwnedCollections(collections).map(({ collection, field }) => [collection.name, tests[field]] as const),
@@ -36,30 +36,26 @@ function buildRules({ collections }: ScopedCall["snapshots"], workspace: number)
 
 function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View {
   const isVisible = (collection: AnyRows, row: object) => rules.get(collection.name)?.(row as Row, view) ?? true;
-  const getSync = <R extends object, Key extends RowKey>(
+  const get = <R extends object, Key extends RowKey>(
     collection: Rows<R, string, Key>,
     key: NoInfer<Key> | null | undefined,
   ) => {
-    const row = view.getSync(collection, key);
+    const row = view.get(collection, key);
     return row && isVisible(collection, row) ? row : undefined;
   };
-  const list = async <R extends object, Index extends string>(
-    collection: Rows<R, Index>,
-    slice: IndexQuery<Index> = {},
-  ) => {
+  const list = <R extends object, Index extends string>(collection: Rows<R, Index>, slice: IndexQuery<Index> = {}) => {
     if (!rules.has(collection.name)) return view.list(collection, slice);
     const { offset = 0, limit, ...rest } = slice;
-    const rows = await view.list(collection, rest as IndexQuery<Index>);
+    const rows = view.list(collection, rest as IndexQuery<Index>);
     const visibleRows = rows.filter((row) => isVisible(collection, row));
     return visibleRows.slice(offset, limit === undefined ? undefined : offset + limit);
   };
   return {
     list,
-    getSync,
-    get: async (collection, key) => getSync(collection, key),
-    async count(collection, { offset: _, limit: __, ...slice } = {}) {
+    get,
+    count(collection, { offset: _, limit: __, ...slice } = {}) {
       return rules.has(collection.name)
-        ? (await list(collection, slice as object)).length
+        ? list(collection, slice as object).length
         : view.count(collection, slice as object);
     },
     lookup: (collection, identifier) => view.lookup(collection, identifier),

@@ -37,14 +37,14 @@ export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
       return runAndRollBack(store, async (tx) => {
-        const { occurrence: event, eventFields, isNewContract } = await buildEvent(tx, body, clock.now(), fail);
+        const { occurrence: event, eventFields, isNewContract } = buildEvent(tx, body, clock.now(), fail);
         const payload = { ...createAmendedDocument(event) };
         return { ...eventFields, deliveries: [], payload, ...(isNewContract && { is_new_contract: true }) };
       });
     }
-    const result = await store.transaction("activities.fire", async (tx) => {
-      const { occurrence: event, eventFields } = await buildEvent(tx, body, clock.now(), fail);
-      const entries = await emitEvent(tx, clock, event, body.webhook);
+    const result = await store.transaction("activities.fire", (tx) => {
+      const { occurrence: event, eventFields } = buildEvent(tx, body, clock.now(), fail);
+      const entries = emitEvent(tx, clock, event, body.webhook);
       if (body.wait && entries.length === 0) fail("no-subscriber", { reason: explainNoSubscriber(clock, body) });
       const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
       return { outcomes, response: { ...eventFields, deliveries: entries.map(({ ref }) => Number(ref)) } };
@@ -53,12 +53,12 @@ export const activityHandlers = {
     return result.response;
   },
 
-  "activities.list": inView(async (view) => {
-    const events = (await view.list(webhookEvents, { reverse: true, limit: maxCountedEvents })).toReversed();
+  "activities.list": inView((view) => {
+    const events = view.list(webhookEvents, { reverse: true, limit: maxCountedEvents }).toReversed();
     const groups = groupBy(events, ({ workspace_id, activity }) => `${workspace_id}:${activity}`);
     return [...groups.values()].map((group) => ({
       workspace_id: group[0]!.workspace_id,
-      workspace: view.getSync(workspaces, group[0]!.workspace_id)?.name ?? "",
+      workspace: view.get(workspaces, group[0]!.workspace_id)?.name ?? "",
       activity: group[0]!.activity,
       count: group.length,
       first_at: toIsoMillis(group[0]!.at),
@@ -68,12 +68,12 @@ export const activityHandlers = {
 } satisfies ControlHandlers;
 
 /** Runs a transaction and rolls it back, so that a preview leaves no contract behind. Returns the result. */
-async function runAndRollBack<T>(store: Store, work: (tx: Transaction) => Promise<T>): Promise<T> {
+async function runAndRollBack<T>(store: Store, work: (tx: Transaction) => T): Promise<T> {
   const rollback = new Error("rolled back");
   let result: T;
   try {
-    await store.transaction("activities.fire", async (tx) => {
-      result = await work(tx);
+    await store.transaction("activities.fire", (tx) => {
+      result = work(tx);
       throw rollback;
     });
   } catch (error) {
@@ -90,14 +90,14 @@ function explainNoSubscriber(clock: Clock, { activity, webhook }: FireRequest): 
 }
 
 /** Returns the activity to emit and its contract. A contract is created if none is named and none exists. */
-async function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
+function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
-  const webhook = id === undefined ? undefined : await view.get(webhookRows, id);
+  const webhook = id === undefined ? undefined : view.get(webhookRows, id);
   if (id !== undefined && !webhook) fail("no-such-webhook", { id });
   const workspaceId = webhook?.workspace_id;
-  const existingContract = await getContract(view, body.contract_id, workspaceId, fail);
-  const contract = existingContract ?? (await createExampleContract(view, activity, workspaceId, at, fail));
+  const existingContract = getContract(view, body.contract_id, workspaceId, fail);
+  const contract = existingContract ?? createExampleContract(view, activity, workspaceId, at, fail);
   const [defaultData = {}] = createActivityDataPerPerson(activity, contract, { invitees: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
@@ -107,7 +107,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
     activity,
     at,
     performed_by: systemPerformer,
-    contract: await readContractFacts(view, contract),
+    contract: readContractFacts(view, contract),
     data: { ...defaultData, ...email, ...body.data },
     amend: (document) => applyAmendments(body.payload ?? document, body, fail),
   };
@@ -118,17 +118,17 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
   };
 }
 
-async function getContract(
+function getContract(
   view: View,
   id: number | string | undefined,
   workspace: number | undefined,
   fail: Fail<"no-such-contract">,
-): Promise<Contract | undefined> {
+): Contract | undefined {
   if (id !== undefined) return requireContractById(view, String(id), fail);
-  const ids = workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace];
+  const ids = workspace === undefined ? view.list(workspaces).map(({ id }) => id) : [workspace];
   // The index of a workspace ends with its newest contract and excludes deleted contracts.
-  const workspaceContracts = await Promise.all(
-    ids.map((id) => view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true, limit: 1 })),
+  const workspaceContracts = ids.map((id) =>
+    view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true, limit: 1 }),
   );
   const [newest] = workspaceContracts.flat().sort((a, b) => b.id - a.id);
   return newest;
@@ -145,16 +145,16 @@ const exampleCounterparty = {
  * named workspace, to a workspace that subscribes to the activity, or to the first workspace with a template without
  * required fields.
  */
-async function createExampleContract(
+function createExampleContract(
   tx: Transaction,
   activity: Activity,
   workspaceId: number | undefined,
   at: number,
   fail: Fail<"no-contract-or-template">,
-): Promise<Contract> {
-  const template = await findTemplate(tx, activity, workspaceId);
-  const workspace = template && (await tx.get(workspaces, template.workspace_id));
-  const user = workspace && (await tx.get(users, workspace.acting_user_id));
+): Contract {
+  const template = findTemplate(tx, activity, workspaceId);
+  const workspace = template && tx.get(workspaces, template.workspace_id);
+  const user = workspace && tx.get(users, workspace.acting_user_id);
   if (!template || !workspace || !user) return fail("no-contract-or-template");
   const body = {
     contract_template_id: template.id,
@@ -162,7 +162,7 @@ async function createExampleContract(
     counter_party_details: [exampleCounterparty],
     is_embedded_contract: false,
   };
-  const { draft } = await draftFromTemplate(tx, { workspace, user }, body, at, {
+  const { draft } = draftFromTemplate(tx, { workspace, user }, body, at, {
     fail: () => fail("no-contract-or-template"),
     finding: () => {},
   });
@@ -170,17 +170,11 @@ async function createExampleContract(
   return draft;
 }
 
-async function findTemplate(
-  view: View,
-  activity: Activity,
-  workspaceId: number | undefined,
-): Promise<ContractTemplate | undefined> {
-  const subscribers = (await view.list(webhookRows)).filter((webhook) =>
-    webhook.only_for_activities.includes(activity),
-  );
-  const candidates = (await view.list(templates)).filter(
-    (template) => isBlank(template) && (workspaceId === undefined || template.workspace_id === workspaceId),
-  );
+function findTemplate(view: View, activity: Activity, workspaceId: number | undefined): ContractTemplate | undefined {
+  const subscribers = view.list(webhookRows).filter((webhook) => webhook.only_for_activities.includes(activity));
+  const candidates = view
+    .list(templates)
+    .filter((template) => isBlank(template) && (workspaceId === undefined || template.workspace_id === workspaceId));
   const preferred = candidates.find((template) =>
     subscribers.some((webhook) => webhook.workspace_id === template.workspace_id),
   );

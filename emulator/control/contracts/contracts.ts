@@ -36,29 +36,29 @@ export const controlContractHandlers = {
     moveContract("decline", input, call, (tx, contract) => recordDecline(tx, call, contract, input.body, call.fail)),
 
   "emulator-contracts.approve": (input, call) =>
-    moveContract("approve", input, call, async (tx, contract) => {
-      const { performer, approval, approver } = await findPersonInTurn(tx, contract, "approve", input.body.email);
+    moveContract("approve", input, call, (tx, contract) => {
+      const { performer, approval, approver } = findPersonInTurn(tx, contract, "approve", input.body.email);
       return recordApproval(tx, call, contract, { approval, approver, performer, note: input.body.note }, call.fail);
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
-    moveContract("complete-review", input, call, async (tx, contract) => {
-      const { performer } = await findPersonInTurn(tx, contract, "review", input.body.email);
+    moveContract("complete-review", input, call, (tx, contract) => {
+      const { performer } = findPersonInTurn(tx, contract, "review", input.body.email);
       return transitionContract(tx, call, contract, "complete-review", { performer }, call.fail);
     }),
 
   "emulator-contracts.request-review": (input, call) =>
-    moveContract("request-review", input, call, async (tx, contract) => {
-      const { id } = await requireMember(tx, contract, input.body.email, call.fail);
-      const performer = await resolvePerformer(tx, contract, undefined);
+    moveContract("request-review", input, call, (tx, contract) => {
+      const { id } = requireMember(tx, contract, input.body.email, call.fail);
+      const performer = resolvePerformer(tx, contract, undefined);
       const reviewer = { reviewer_user_id: id, reviewer_role_id: null, description: "" };
       return requestReview(tx, call, contract, { by: performer, reviewer }, call.fail);
     }),
 
   "emulator-contracts.request-approval": (input, call) =>
-    moveContract("request-approval", input, call, async (tx, contract) => {
-      const { id, name } = await requireMember(tx, contract, input.body.email, call.fail);
-      const performer = await resolvePerformer(tx, contract, undefined);
+    moveContract("request-approval", input, call, (tx, contract) => {
+      const { id, name } = requireMember(tx, contract, input.body.email, call.fail);
+      const performer = resolvePerformer(tx, contract, undefined);
       const request = { name, notes: "", approver_user_id: id };
       const created_by = contract.business_user_id;
       return requestApprovals(tx, call, contract, { performer, created_by, requests: [request] }, call.fail);
@@ -78,8 +78,8 @@ function createMoveHandler<T extends Trigger>(trigger: T) {
     input: MoveInput,
     call: ContractMoveContext & { readonly fail: Fail<RejectionCode<T> | "no-such-contract"> },
   ) =>
-    moveContract(trigger, input, call, async (tx, contract) => {
-      const performer = await resolvePerformer(tx, contract, input.body.email);
+    moveContract(trigger, input, call, (tx, contract) => {
+      const performer = resolvePerformer(tx, contract, input.body.email);
       return transitionContract(tx, call, contract, trigger, { performer }, call.fail);
     });
 }
@@ -88,10 +88,10 @@ function moveContract(
   trigger: Trigger,
   { params }: MoveInput,
   { store, fail }: Pick<HandlerContext, "store"> & { readonly fail: Fail<"no-such-contract"> },
-  move: (tx: Transaction, contract: Contract) => Promise<Contract>,
+  move: (tx: Transaction, contract: Contract) => Contract,
 ) {
-  return store.transaction(`emulator-contracts.${trigger}`, async (tx) =>
-    toContractSummary(await move(tx, await requireContractById(tx, params.id, fail))),
+  return store.transaction(`emulator-contracts.${trigger}`, (tx) =>
+    toContractSummary(move(tx, requireContractById(tx, params.id, fail))),
   );
 }
 
@@ -103,16 +103,16 @@ const toContractSummary = (row: Contract) => ({
 });
 
 /** Returns the contract with a plain or composite ID, in any workspace (DECISIONS.md, C12). */
-export async function requireContractById(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
+export function requireContractById(view: View, id: string, fail: Fail<"no-such-contract">): Contract {
   const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
-  const row = number === undefined ? undefined : await view.get(contracts, Number(number));
+  const row = number === undefined ? undefined : view.get(contracts, Number(number));
   const isMatch = row && (id === number || id === formatCompositeId(row));
   return isMatch && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
 /** A person who is not a member has only an address. The default is the contract's owner. */
-async function resolvePerformer(view: View, contract: Contract, email: string | undefined): Promise<Performer> {
-  const user = await findNamedMember(view, contract, email);
+function resolvePerformer(view: View, contract: Contract, email: string | undefined): Performer {
+  const user = findNamedMember(view, contract, email);
   if (user) return { name: user.name, email: user.email };
   return email === undefined ? { name: "" } : { name: email, email };
 }
@@ -120,13 +120,8 @@ async function resolvePerformer(view: View, contract: Contract, email: string | 
 const findNamedMember = (view: View, { business_user_id, workspace_id }: Contract, email: string | undefined) =>
   email === undefined ? view.get(users, business_user_id) : findMemberByEmail(view, workspace_id, email);
 
-async function requireMember(
-  view: View,
-  contract: Contract,
-  email: string | undefined,
-  fail: Fail<"no-such-member">,
-): Promise<User> {
-  const member = await findNamedMember(view, contract, email);
+function requireMember(view: View, contract: Contract, email: string | undefined, fail: Fail<"no-such-member">): User {
+  const member = findNamedMember(view, contract, email);
   return member?.is_active ? member : fail("no-such-member", { email: email ?? "" });
 }
 
@@ -134,13 +129,13 @@ async function requireMember(
  * Returns the named user, the first person with a pending action, or the contract's owner. `approver` is the ID of a
  * named member who is not the next approver.
  */
-async function findPersonInTurn(
+function findPersonInTurn(
   view: View,
   contract: Contract,
   work: PendingAction["work"],
   email: string | undefined,
-): Promise<{ readonly performer: Performer; readonly approval?: number; readonly approver?: number | undefined }> {
-  const pendingActions = await listPendingActions(view, contract);
+): { readonly performer: Performer; readonly approval?: number; readonly approver?: number | undefined } {
+  const pendingActions = listPendingActions(view, contract);
   const pendingAction = (email === undefined ? pendingActions : filterActionsFor(pendingActions, email)).find(
     (each) => each.work === work,
   );
@@ -148,8 +143,8 @@ async function findPersonInTurn(
     const performer = { name: pendingAction.name, email: pendingAction.email };
     return pendingAction.work === "approve" ? { performer, approval: pendingAction.approval } : { performer };
   }
-  const member = email === undefined ? undefined : await findMemberByEmail(view, contract.workspace_id, email);
-  return { performer: await resolvePerformer(view, contract, email), approver: member?.id };
+  const member = email === undefined ? undefined : findMemberByEmail(view, contract.workspace_id, email);
+  return { performer: resolvePerformer(view, contract, email), approver: member?.id };
 }
 
 export const controlContractDetailHandlers = {
@@ -162,18 +157,18 @@ export const controlContractDetailHandlers = {
     deleted_at: row.deleted_at === null ? null : toIsoMillis(row.deleted_at),
   })),
 
-  "emulator-contracts.show": inView(async (view, { params }, { clusters, fail }) => {
-    const row = await requireContractById(view, params.id, fail);
-    const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
+  "emulator-contracts.show": inView((view, { params }, { clusters, fail }) => {
+    const row = requireContractById(view, params.id, fail);
+    const entity = row.entity_id === null ? undefined : view.get(entities, row.entity_id);
     const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
-    const participants = await listParticipants(view, row);
+    const participants = listParticipants(view, row);
     return {
       ...toContractSummary(row),
       workspace_id: row.workspace_id,
       entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
       counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
-      reviews: await Promise.all(row.reviews.map((review) => toReviewRecord(view, review))),
-      access: await listAccessRecords(view, row),
+      reviews: row.reviews.map((review) => toReviewRecord(view, review)),
+      access: listAccessRecords(view, row),
       people: participants.map(({ path, signedAt, ...person }) => ({
         ...person,
         link: `${url}${path}`,
@@ -182,42 +177,40 @@ export const controlContractDetailHandlers = {
     };
   }),
 
-  "emulator-contracts.entity": inTransaction(async (tx, { params, body: { reference_id, email } }, { clock, fail }) => {
-    const row = await requireContractById(tx, params.id, fail);
-    const workspaceEntities = await tx.list(entities, { by: "workspace", equals: row.workspace_id });
+  "emulator-contracts.entity": inTransaction((tx, { params, body: { reference_id, email } }, { clock, fail }) => {
+    const row = requireContractById(tx, params.id, fail);
+    const workspaceEntities = tx.list(entities, { by: "workspace", equals: row.workspace_id });
     const knownIds = workspaceEntities.map((each) => each.reference_id).join(", ");
     const entity = workspaceEntities.find((each) => each.reference_id === reference_id);
     if (!entity) return fail("no-such-entity", { reference_id, known: knownIds });
     if (!isContractEditable(row)) return fail("entity-not-editable", { status: row.status });
-    const performer = await resolvePerformer(tx, row, email);
-    return toContractSummary(await replaceEntity(tx, { clock, performer }, row, entity));
+    const performer = resolvePerformer(tx, row, email);
+    return toContractSummary(replaceEntity(tx, { clock, performer }, row, entity));
   }),
 } satisfies ControlHandlers;
 
-async function toReviewRecord(view: View, review: ContractReview) {
+function toReviewRecord(view: View, review: ContractReview) {
   const { by, reviewer_user_id, reviewer_role_id, description, requested_at, completed_at } = review;
   return {
     by,
-    ...(await findNames(view, reviewer_user_id, reviewer_role_id)),
+    ...findNames(view, reviewer_user_id, reviewer_role_id),
     description,
     requested_at: toIsoMillis(requested_at),
     completed_at: completed_at === null ? null : toIsoMillis(completed_at),
   };
 }
 
-const listAccessRecords = async (view: View, row: Contract) =>
-  Promise.all(
-    (await listAccess(view, row)).map(async ({ user_id, role_id, permission_name, note, invited_at }) => ({
-      ...(await findNames(view, user_id, role_id)),
-      permission_name,
-      note,
-      invited_at: toIsoMillis(invited_at),
-    })),
-  );
+const listAccessRecords = (view: View, row: Contract) =>
+  listAccess(view, row).map(({ user_id, role_id, permission_name, note, invited_at }) => ({
+    ...findNames(view, user_id, role_id),
+    permission_name,
+    note,
+    invited_at: toIsoMillis(invited_at),
+  }));
 
-async function findNames(view: View, userId: number | null, roleId: number | null) {
-  const user = userId === null ? undefined : await view.get(users, userId);
-  const role = roleId === null ? undefined : await view.get(roles, roleId);
+function findNames(view: View, userId: number | null, roleId: number | null) {
+  const user = userId === null ? undefined : view.get(users, userId);
+  const role = roleId === null ? undefined : view.get(roles, roleId);
   return {
     user: user ? { id: user.id, name: user.name, email: user.email } : null,
     role: role ? { id: role.id, name: role.name } : null,

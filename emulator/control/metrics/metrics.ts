@@ -62,10 +62,8 @@ function listCounters({ requests, durations, attempts, outcomes }: MetricCounter
 async function readState({ store, runner, requestLog }: ControlContext): Promise<MetricFamily[]> {
   const { now, mode, speed, next_due, pending } = await runner.readStatus();
   const waiting = await store.read((view) =>
-    Promise.all(
-      ["waiting", "retrying"].map(
-        async (outcome) => [outcome, await view.count(deliveries, { by: "outcome", equals: outcome })] as const,
-      ),
+    ["waiting", "retrying"].map(
+      (outcome) => [outcome, view.count(deliveries, { by: "outcome", equals: outcome })] as const,
     ),
   );
   const modes = clockModes.map((name) => [name, Number(name === mode)] as const);

@@ -40,22 +40,22 @@ export async function removeWorkspace(
   id: number,
   check: (workspace: Workspace | undefined, isLast: boolean) => Workspace,
 ) {
-  const result = await store.transaction("emulator.remove-workspace", async (tx) => {
-    const candidate = await tx.get(workspaces, id);
-    const otherCount = candidate && (await tx.count(workspaces, { by: "cluster", equals: candidate.cluster_id })) - 1;
+  const result = await store.transaction("emulator.remove-workspace", (tx) => {
+    const candidate = tx.get(workspaces, id);
+    const otherCount = candidate && tx.count(workspaces, { by: "cluster", equals: candidate.cluster_id }) - 1;
     const workspace = check(candidate, otherCount === 0);
-    await removeRoutingData(tx, workspace);
-    const people = await tx.list(users, { by: "workspace", equals: id });
-    const workspaceContracts = (await tx.list(contracts)).filter(({ workspace_id }) => workspace_id === id);
-    for (const contract of workspaceContracts) await endContractEntries(tx, contract.id);
+    removeRoutingData(tx, workspace);
+    const people = tx.list(users, { by: "workspace", equals: id });
+    const workspaceContracts = tx.list(contracts).filter(({ workspace_id }) => workspace_id === id);
+    for (const contract of workspaceContracts) endContractEntries(tx, contract.id);
     const ids = {
       workspace_id: new Set([id]),
       contract_id: new Set(workspaceContracts.map((contract) => contract.id)),
       user_id: new Set(people.map((user) => user.id)),
     };
-    const webhooks = await tx.count(webhookRows, { by: "workspace", equals: id });
+    const webhooks = tx.count(webhookRows, { by: "workspace", equals: id });
     for (const { collection, field } of listOwnedCollections(collections)) {
-      if (!largeCollections.includes(collection)) await removeRows(tx, collection, field, ids[field]);
+      if (!largeCollections.includes(collection)) removeRows(tx, collection, field, ids[field]);
     }
     tx.delete(workspaces, id);
     return { workspace, contracts: workspaceContracts.length, webhooks };
@@ -63,25 +63,20 @@ export async function removeWorkspace(
   return { ...result, deliveries: await removeDeliveryLog(store, id) };
 }
 
-async function removeRows(
-  tx: Transaction,
-  collection: AnyRows,
-  field: string,
-  values: ReadonlySet<number>,
-): Promise<void> {
+function removeRows(tx: Transaction, collection: AnyRows, field: string, values: ReadonlySet<number>): void {
   const typedCollection = collection as unknown as Rows<Readonly<Record<string, unknown>>>;
-  for (const row of await tx.list(typedCollection)) {
+  for (const row of tx.list(typedCollection)) {
     if (values.has(row[field] as number)) tx.delete(typedCollection, typedCollection.key(row));
   }
 }
 
-async function removeRoutingData(tx: Transaction, workspace: Workspace): Promise<void> {
+function removeRoutingData(tx: Transaction, workspace: Workspace): void {
   const { cluster_id } = workspace;
-  const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
+  const { signatories: hashes, ...routing } = readWorkspaceRouting(tx, workspace);
   for (const [table, keys] of Object.entries(routing)) {
     tx.unmap(mappingTables[table as keyof typeof mappingTables], cluster_id, keys);
   }
-  await removeGrants(tx, cluster_id, routing.user_codes);
+  removeGrants(tx, cluster_id, routing.user_codes);
   for (const hash of hashes) tx.delete(signatories, buildSignatoryKey(cluster_id, hash));
 }
 
@@ -89,13 +84,13 @@ async function removeRoutingData(tx: Transaction, workspace: Workspace): Promise
 async function removeDeliveryLog(store: Store, id: number): Promise<number> {
   let count = 0;
   for (;;) {
-    const [deliveryIds, eventIds] = await store.read(async (view) => [
-      (await view.list(deliveries)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
-      (await view.list(webhookEvents)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
+    const [deliveryIds, eventIds] = await store.read((view) => [
+      view.list(deliveries).flatMap((row) => (row.workspace_id === id ? row.id : [])),
+      view.list(webhookEvents).flatMap((row) => (row.workspace_id === id ? row.id : [])),
     ]);
     if (deliveryIds.length + eventIds.length === 0) return count;
-    await removeInBatches(store, deliveryIds, async (tx, key) => {
-      const delivery = await tx.get(deliveries, key);
+    await removeInBatches(store, deliveryIds, (tx, key) => {
+      const delivery = tx.get(deliveries, key);
       if (!delivery) return;
       count += 1;
       endSchedule(tx, delivery);
@@ -109,11 +104,11 @@ async function removeDeliveryLog(store: Store, id: number): Promise<number> {
 async function removeInBatches(
   store: Store,
   keys: readonly number[],
-  work: (tx: Transaction, key: number) => Promise<void> | void,
+  work: (tx: Transaction, key: number) => void,
 ): Promise<void> {
   for (let from = 0; from < keys.length; from += maxBatchRows) {
-    await store.transaction("emulator.remove-workspace", async (tx) => {
-      for (const key of keys.slice(from, from + maxBatchRows)) await work(tx, key);
+    await store.transaction("emulator.remove-workspace", (tx) => {
+      for (const key of keys.slice(from, from + maxBatchRows)) work(tx, key);
     });
   }
 }
@@ -125,39 +120,36 @@ export type WorkspaceRouting = Readonly<Record<keyof typeof mappingTables | "sig
  * devices, and from the signatories of its contracts. Identifiers that another workspace of the cluster also has are
  * excluded.
  */
-export async function readWorkspaceRouting(view: View, workspace: Workspace): Promise<WorkspaceRouting> {
+export function readWorkspaceRouting(view: View, workspace: Workspace): WorkspaceRouting {
   const { id, cluster_id } = workspace;
-  const sources = await readIdentifierSources(view);
-  const neighbors = await view.list(workspaces, { by: "cluster", equals: cluster_id });
+  const sources = readIdentifierSources(view);
+  const neighbors = view.list(workspaces, { by: "cluster", equals: cluster_id });
   const otherIdentifiers = neighbors
     .filter((neighbor) => neighbor.id !== id)
     .map((one) => listIdentifiers(one, sources));
-  const isMapped = async (table: keyof WorkspaceRouting, key: string) =>
+  const isMapped = (table: keyof WorkspaceRouting, key: string) =>
     table === "signatories"
-      ? (await view.get(signatories, buildSignatoryKey(cluster_id, key))) !== undefined
-      : (await view.lookup(mappingTables[table], key)) === cluster_id;
-  const tables = Object.entries(listIdentifiers(workspace, sources)).map(async ([name, identifiers]) => {
+      ? view.get(signatories, buildSignatoryKey(cluster_id, key)) !== undefined
+      : view.lookup(mappingTables[table], key) === cluster_id;
+  const tables = Object.entries(listIdentifiers(workspace, sources)).map(([name, identifiers]) => {
     const table = name as keyof WorkspaceRouting;
     const foreign = new Set(otherIdentifiers.flatMap((identifiers) => identifiers[table]));
-    const keys = [...new Set(identifiers)].filter((key) => !foreign.has(key));
-    const areMapped = await Promise.all(keys.map((key) => isMapped(table, key)));
-    return [table, keys.filter((_, i) => areMapped[i])];
+    return [table, [...new Set(identifiers)].filter((key) => !foreign.has(key) && isMapped(table, key))];
   });
-  return Object.fromEntries(await Promise.all(tables));
+  return Object.fromEntries(tables);
 }
 
-type IdentifierSources = Awaited<ReturnType<typeof readIdentifierSources>>;
+type IdentifierSources = ReturnType<typeof readIdentifierSources>;
 
-async function readIdentifierSources(view: View) {
+function readIdentifierSources(view: View) {
   return {
-    people: await view.list(users),
-    contracts: await view.list(contracts),
-    invitations: await view.list(invitations),
-    installations: await view.list(appInstallations),
-    approvals: (await view.list(deviceApprovals)).map(({ user_id, device_code }) => ({
-      user_id,
-      userCode: view.getSync(deviceGrants, device_code)?.user_code,
-    })),
+    people: view.list(users),
+    contracts: view.list(contracts),
+    invitations: view.list(invitations),
+    installations: view.list(appInstallations),
+    approvals: view
+      .list(deviceApprovals)
+      .map(({ user_id, device_code }) => ({ user_id, userCode: view.get(deviceGrants, device_code)?.user_code })),
   };
 }
 

@@ -10,9 +10,7 @@ import type { ControlHandlers } from "../context.ts";
 import { readWorkspaceRouting, removeWorkspace } from "./remove-workspace.ts";
 
 export const workspaceHandlers = {
-  "emulator.workspaces": inView(async (view) =>
-    Promise.all((await view.list(workspaces)).map((row) => toWorkspaceRecord(view, row))),
-  ),
+  "emulator.workspaces": inView((view) => view.list(workspaces).map((row) => toWorkspaceRecord(view, row))),
 
   "emulator.create-workspace": async ({ body }, context) => {
     const { store, clusters, ids, getStandardSet, fail } = context;
@@ -22,16 +20,14 @@ export const workspaceHandlers = {
     if (!cluster) return fail("no-such-cluster-here", { cluster: cluster_id ?? "that is emulated", known });
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const standardSet = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptyWorkspaceSet };
-    const row = await store.transaction("emulator.create-workspace", async (tx) => {
-      const existing = (await tx.list(workspaces)).find(
-        (workspace) => workspace.name.toLowerCase() === name.toLowerCase(),
-      );
+    const row = await store.transaction("emulator.create-workspace", (tx) => {
+      const existing = tx.list(workspaces).find((workspace) => workspace.name.toLowerCase() === name.toLowerCase());
       if (existing)
         return fail("workspace-exists", { name: existing.name, id: existing.id, cluster: existing.cluster_id });
       const email = `admin@${ids.uuid()}.example`;
       const owner = { name, email, designation: null };
       const workspaceFields = { name, industry: null, use_case: null, owner };
-      const row = await addWorkspace(tx, { cluster, ids, getStandardSet: () => standardSet }, workspaceFields);
+      const row = addWorkspace(tx, { cluster, ids, getStandardSet: () => standardSet }, workspaceFields);
       tx.map(mappingTables.cluster_clients, cluster.id, [row.client_id]);
       tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(email)]);
       return row;
@@ -39,10 +35,10 @@ export const workspaceHandlers = {
     return reply(201, await store.read((view) => toWorkspaceRecord(view, row)));
   },
 
-  "emulator.workspace-routing": inView(async (view, { params: { workspace_id: id } }, { fail }) => {
-    const workspace = (await view.get(workspaces, id)) ?? fail("no-such-workspace", { id });
+  "emulator.workspace-routing": inView((view, { params: { workspace_id: id } }, { fail }) => {
+    const workspace = view.get(workspaces, id) ?? fail("no-such-workspace", { id });
     const { cluster_id, name } = workspace;
-    return { id, cluster_id, name, ...(await readWorkspaceRouting(view, workspace)) };
+    return { id, cluster_id, name, ...readWorkspaceRouting(view, workspace) };
   }),
 
   "emulator.remove-workspace": async ({ params }, { store, snapshots, fail }) => {
@@ -58,12 +54,12 @@ export const workspaceHandlers = {
 
 const emptyWorkspaceSet = { roles: [], contract_types: [], templates: [], workflows: [] };
 
-async function toWorkspaceRecord(view: View, row: Workspace) {
+function toWorkspaceRecord(view: View, row: Workspace) {
   const slice = { by: "workspace", equals: row.id } as const;
-  const intakeWorkflows = (await view.list(workflows, slice)).filter(
-    ({ type, frozen_version }) => type === "INTAKE_WORKFLOW" && frozen_version !== null,
-  );
-  const openInvitations = await view.list(invitations, { by: "open", equals: row.id });
+  const intakeWorkflows = view
+    .list(workflows, slice)
+    .filter(({ type, frozen_version }) => type === "INTAKE_WORKFLOW" && frozen_version !== null);
+  const openInvitations = view.list(invitations, { by: "open", equals: row.id });
   const listTokens = (invitationKind: Invitation["kind"]) =>
     openInvitations.flatMap(({ kind, token }) => (kind === invitationKind ? token : []));
   const { id, cluster_id, name, client_id, client_secret, hmac_key, industry, use_case, plan, is_suspended } = row;

@@ -33,10 +33,10 @@ const measureMail = ({ body_base64, content_type }: BlackholeMail): number =>
   body_base64.length + (content_type?.length ?? 0);
 
 /** Stores a mail and deletes the oldest mails above the limits. The newest mail is stored regardless of its size. */
-async function storeMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Promise<void> {
+function storeMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): void {
   const row = { id: tx.next("blackhole_mail"), ...mail };
   tx.put(blackholeMails, row);
-  const mails = await tx.list(blackholeMails);
+  const mails = tx.list(blackholeMails);
   let count = mails.length;
   let bytes = mails.reduce((sum, each) => sum + measureMail(each), 0);
   for (const oldest of mails) {

@@ -29,12 +29,12 @@ const userCodeAlphabet = "BCDFGHJKLMNPQRSTVWXZ";
 export const deviceGrantHandlers = {
   "device-grant.code": async ({ body }, call) => {
     const { store, clock, ids, settings, fail } = call;
-    const grant = await store.transaction("device-grant.code", async (tx) => {
-      if (!(await tx.get(oauthClients, body.client_id))) return fail("invalid-client");
-      await purgeGrants(tx, clock.now());
+    const grant = await store.transaction("device-grant.code", (tx) => {
+      if (!tx.get(oauthClients, body.client_id)) return fail("invalid-client");
+      purgeGrants(tx, clock.now());
       const row = {
         device_code: ids.token(32),
-        user_code: await generateUserCode(tx, ids),
+        user_code: generateUserCode(tx, ids),
         client_id: body.client_id,
         status: "PENDING" as const,
         cluster_id: null,
@@ -73,9 +73,9 @@ export const deviceGrantHandlers = {
   "device-grant.create-client": async ({ body }, { store, ids, fail }) => {
     if (body.client_name.length > maxClientNameLength) return fail("client-name-too-long");
     const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
-    await store.transaction("device-grant.create-client", async (tx) => {
+    await store.transaction("device-grant.create-client", (tx) => {
       // The oldest client can be in use, so no client is deleted.
-      if ((await tx.count(oauthClients)) >= maxUnauthenticatedRows) return fail("too-many-clients");
+      if (tx.count(oauthClients) >= maxUnauthenticatedRows) return fail("too-many-clients");
       return tx.put(oauthClients, { ...client, client_secret: null, redirect_uris: [] });
     });
     return client;
@@ -84,18 +84,18 @@ export const deviceGrantHandlers = {
   "device-grant.decide": async ({ body }, call) => {
     const { store, clock, fail } = call;
     requireCluster(call, body.cluster_id);
-    await store.transaction("device-grant.decide", async (tx) => {
-      const result = await decideGrant(tx, clock.now(), body.user_code, body);
+    await store.transaction("device-grant.decide", (tx) => {
+      const result = decideGrant(tx, clock.now(), body.user_code, body);
       if (typeof result === "string") fail(decisionErrorCodes[result]);
     });
     return body;
   },
 } satisfies RouterHandlers;
 
-async function generateUserCode(tx: Transaction, ids: RouterContext["ids"]): Promise<string> {
+function generateUserCode(tx: Transaction, ids: RouterContext["ids"]): string {
   for (;;) {
     const code = ids.pick(userCodeAlphabet, 8);
-    if (!(await findGrantByUserCode(tx, code))) return code;
+    if (!findGrantByUserCode(tx, code)) return code;
   }
 }
 
@@ -137,9 +137,9 @@ export async function issueDeviceTokens(
   if (poll.kind === "refused") return call.fail(poll.code);
 
   const outcome = await requestTokens(call, poll.grant, request);
-  await call.store.transaction("device-grant.poll: end of the claim", async (tx) => {
+  await call.store.transaction("device-grant.poll: end of the claim", (tx) => {
     // The state can have been replaced during the request to the cluster.
-    const row = await tx.get(deviceGrants, deviceCode);
+    const row = tx.get(deviceGrants, deviceCode);
     if (row) tx.put(deviceGrants, { ...row, claimed: false, redeemed: "tokens" in outcome });
   });
   return "rejection" in outcome ? call.fail(outcome.rejection) : outcome.tokens;
@@ -147,11 +147,11 @@ export async function issueDeviceTokens(
 
 function pollGrant(call: RouterCall, deviceCode: string, clientId: string): Promise<PollResult> {
   const { store, clock, wall, settings } = call;
-  return store.transaction("device-grant.poll", async (tx) => {
+  return store.transaction("device-grant.poll", (tx) => {
     const at = clock.now();
     // With wall-clock time, two equal runs would differ.
     const wall_at = settings.deterministic ? at : Math.floor(wall.now());
-    const poll = checkPoll(await tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
+    const poll = checkPoll(tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
     if (poll.grant) tx.put(deviceGrants, poll.grant);
     return poll;
   });

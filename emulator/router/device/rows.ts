@@ -36,8 +36,8 @@ export const deviceGrants = defineRows<DeviceGrant, "user_code" | "expires_at" |
 });
 
 /** Returns the grant with a user code in any notation. */
-export async function findGrantByUserCode(view: View, userCode: string): Promise<DeviceGrant | undefined> {
-  const [grant] = await view.list(deviceGrants, { by: "user_code", equals: toUserCodeKey(userCode), limit: 1 });
+export function findGrantByUserCode(view: View, userCode: string): DeviceGrant | undefined {
+  const [grant] = view.list(deviceGrants, { by: "user_code", equals: toUserCodeKey(userCode), limit: 1 });
   return grant;
 }
 
@@ -48,13 +48,13 @@ export type DecisionRejection = "unknown" | "expired" | "decided" | "bound";
  * Decides a user code and maps the code to the deciding cluster. PENDING binds a pending grant to a cluster, and then
  * only this cluster can decide. Repeating a decision changes nothing (DECISIONS.md, R30).
  */
-export async function decideGrant(
+export function decideGrant(
   tx: Transaction,
   now: number,
   userCode: string,
   { status, cluster_id }: { readonly status: DeviceGrant["status"]; readonly cluster_id: string },
-): Promise<DeviceGrant | DecisionRejection> {
-  const grant = await findGrantByUserCode(tx, userCode);
+): DeviceGrant | DecisionRejection {
+  const grant = findGrantByUserCode(tx, userCode);
   if (!grant) return "unknown";
   if (grant.expires_at <= now) return "expired";
   if (grant.status !== "PENDING") {
@@ -68,9 +68,9 @@ export async function decideGrant(
 }
 
 /** Deletes the grants with these user codes that are bound to the cluster (DECISIONS.md, R10). */
-export async function removeGrants(tx: Transaction, cluster: string, userCodes: readonly string[]): Promise<void> {
+export function removeGrants(tx: Transaction, cluster: string, userCodes: readonly string[]): void {
   for (const code of userCodes) {
-    const grant = await findGrantByUserCode(tx, code);
+    const grant = findGrantByUserCode(tx, code);
     if (grant?.cluster_id === cluster) tx.delete(deviceGrants, grant.device_code);
   }
 }
@@ -82,10 +82,10 @@ const expiredGrantRetentionMs = 24 * 60 * 60 * 1_000;
 export const maxGrants = 100_000;
 
 /** Deletes grants that expired long ago, and the oldest grants above the limit. */
-export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
-  const expiredGrants = await tx.list(deviceGrants, { by: "expires_at", to: now - expiredGrantRetentionMs });
-  const excess = (await tx.count(deviceGrants)) - expiredGrants.length - maxGrants;
-  const oldestGrants = excess > 0 ? await tx.list(deviceGrants, { limit: excess }) : [];
+export function purgeGrants(tx: Transaction, now: number): void {
+  const expiredGrants = tx.list(deviceGrants, { by: "expires_at", to: now - expiredGrantRetentionMs });
+  const excess = tx.count(deviceGrants) - expiredGrants.length - maxGrants;
+  const oldestGrants = excess > 0 ? tx.list(deviceGrants, { limit: excess }) : [];
   for (const grant of [...expiredGrants, ...oldestGrants.filter(({ claimed }) => !claimed)]) {
     tx.delete(deviceGrants, grant.device_code);
     if (grant.cluster_id !== null) tx.unmap(mappingTables.user_codes, grant.cluster_id, [grant.user_code]);

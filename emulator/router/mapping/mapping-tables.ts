@@ -77,7 +77,7 @@ export const mappingTableHandlers = {
   /** Specification, Clusters: delete only rows of the cluster, in one transaction, and ignore unknown IDs. */
   "clusters.delete-workspace-data": async ({ params, body }, call) => {
     const { id } = requireCluster(call, params.cluster_id);
-    await call.store.transaction("clusters.delete-workspace-data", async (tx) => {
+    await call.store.transaction("clusters.delete-workspace-data", (tx) => {
       tx.unmap(tables.cluster_emails, id, body.email_hash_list ?? []);
       tx.unmap(tables.chat_a_teams, id, body.chat_a_team_id_list ?? []);
       tx.unmap(tables.external_integrations, id, (body.external_integrations ?? []).flatMap(listIntegrationKeys));
@@ -85,7 +85,7 @@ export const mappingTableHandlers = {
       tx.unmap(tables.creator_tokens, id, body.creator_tokens ?? []);
       tx.unmap(tables.counterparty_tokens, id, body.cp_tokens ?? []);
       tx.unmap(tables.user_codes, id, (body.user_codes ?? []).map(toUserCodeKey));
-      await removeGrants(tx, id, body.user_codes ?? []);
+      removeGrants(tx, id, body.user_codes ?? []);
     });
     return true;
   },
@@ -95,13 +95,13 @@ export const mappingTableHandlers = {
     for (const { cluster } of inputs) {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
-    return store.transaction("signatories.add", async (tx) => {
+    return store.transaction("signatories.add", (tx) => {
       // The newest row has the highest ID, which is reused if the row is deleted.
-      const [newestRow] = await tx.list(signatories, { reverse: true, limit: 1 });
+      const [newestRow] = tx.list(signatories, { reverse: true, limit: 1 });
       let lastId = newestRow?.id ?? 0;
       const rows: SignatoryMapping[] = [];
       for (const { signatory_hash, cluster, uuid = null } of inputs) {
-        const existing = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
+        const existing = tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
         const row = existing ?? { id: lastId + 1, uuid, cluster, signatory_hash };
         if (!existing) tx.put(signatories, row);
         lastId = Math.max(lastId, row.id);

@@ -52,19 +52,18 @@ export const trialStates = defineRows({
   key: (row) => row.state,
 });
 
-export async function findSignupByEmail(view: View, email: string): Promise<TrialSignup | undefined> {
-  const [signup] = await view.list(trialSignups, { by: "email", equals: toAddressKey(email), limit: 1 });
+export function findSignupByEmail(view: View, email: string): TrialSignup | undefined {
+  const [signup] = view.list(trialSignups, { by: "email", equals: toAddressKey(email), limit: 1 });
   return signup;
 }
 
 /** Completing the signup of a mapped address would move a user to another cluster (DECISIONS.md, R23). */
-export const isEmailTaken = async (
+export const isEmailTaken = (
   view: View,
   { hasAccount }: Pick<RouterContext, "hasAccount">,
   signup: { readonly email: string; readonly token?: string | undefined },
-): Promise<boolean> =>
-  (await view.lookup(mappingTables.cluster_emails, hashEmail(signup.email))) !== undefined ||
-  (await hasAccount(view, signup));
+): boolean =>
+  view.lookup(mappingTables.cluster_emails, hashEmail(signup.email)) !== undefined || hasAccount(view, signup);
 
 type SignupForm = InputOf<typeof declared.completeTrialSignup>["body"];
 type RejectionCode =
@@ -84,20 +83,20 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
   const { signup, cluster } = await claimSignup(call, body);
   const completionRequest = cluster.external ? call.request : createWorkspaceRequest(call, cluster, signup, body);
   const response = await requestWorkspace(call, cluster, completionRequest).catch(async (error: unknown) => {
-    await endSignupClaim(store, signup, async () => null);
+    await endSignupClaim(store, signup, () => null);
     throw error;
   });
   if (response.status >= 300) {
-    await endSignupClaim(store, signup, async () => null);
+    await endSignupClaim(store, signup, () => null);
     return sandboxExternalPage(cluster, response.passthrough);
   }
   const { workspace_id, client_id, creator_tokens } = NewWorkspaceResponse.parse(response.body ?? {});
   const isMapped = await endSignupClaim(
     store,
     signup,
-    async (tx) => {
+    (tx) => {
       // The address can have been mapped during the request to the cluster.
-      if (await isEmailTaken(tx, call, signup)) return null;
+      if (isEmailTaken(tx, call, signup)) return null;
       if (client_id !== null) tx.map(mappingTables.cluster_clients, cluster.id, [client_id]);
       tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(signup.email)]);
       tx.map(mappingTables.creator_tokens, cluster.id, creator_tokens);
@@ -116,13 +115,13 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
 const endSignupClaim = (
   store: RouterCall["store"],
   { id }: TrialSignup,
-  createWorkspace: (tx: Transaction) => Promise<TrialSignup["workspace"]>,
+  createWorkspace: (tx: Transaction) => TrialSignup["workspace"],
   trialAnswers: TrialAnswers | null = null,
 ): Promise<boolean> =>
-  store.transaction("trial.complete: end of the claim", async (tx) => {
-    const signup = await tx.get(trialSignups, id);
+  store.transaction("trial.complete: end of the claim", (tx) => {
+    const signup = tx.get(trialSignups, id);
     if (!signup?.claimed) return true;
-    const workspace = await createWorkspace(tx);
+    const workspace = createWorkspace(tx);
     tx.put(trialSignups, { ...signup, claimed: false, workspace, answers: workspace && trialAnswers });
     return workspace !== null;
   });
@@ -131,15 +130,15 @@ const claimSignup = (
   call: RouterCall<RejectionCode>,
   { token, cluster_location }: SignupForm,
 ): Promise<{ readonly signup: TrialSignup; readonly cluster: Cluster }> =>
-  call.store.transaction("trial.complete", async (tx) => {
+  call.store.transaction("trial.complete", (tx) => {
     const { clusters, fail } = call;
-    const [signup] = await tx.list(trialSignups, { by: "token", equals: token, limit: 1 });
+    const [signup] = tx.list(trialSignups, { by: "token", equals: token, limit: 1 });
     // Another request is completing the signup.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
       findClusterAt(clusters, cluster_location) ??
       fail("unknown-cluster-location", { location: cluster_location ?? "" });
-    if (await isEmailTaken(tx, call, signup)) fail("account-exists");
+    if (isEmailTaken(tx, call, signup)) fail("account-exists");
     tx.put(trialSignups, { ...signup, claimed: true });
     return { signup, cluster };
   });

@@ -18,10 +18,8 @@ import {
 export const trialHandlers = {
   "trial.signup": async ({ body }, call) => {
     await checkCaptcha(call, body.captcha);
-    return call.store.transaction("trial.signup", async (tx) =>
-      toSignupRecord(
-        await findPendingSignup(tx, call, { email: body.email, oauth_provider: null, account_details: null }),
-      ),
+    return call.store.transaction("trial.signup", (tx) =>
+      toSignupRecord(findPendingSignup(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
     );
   },
 
@@ -38,13 +36,12 @@ export const trialHandlers = {
   },
 
   "trial.oauth-callback": ({ query }, call) =>
-    call.store.transaction("trial.oauth-callback", async (tx) => {
-      const { state, provider } = (await tx.get(trialStates, query.state)) ?? call.fail("unknown-state");
-      const { id: email, name } =
-        (await redeemProviderCode(tx, provider, query.code)) ?? call.fail("unknown-provider-code");
+    call.store.transaction("trial.oauth-callback", (tx) => {
+      const { state, provider } = tx.get(trialStates, query.state) ?? call.fail("unknown-state");
+      const { id: email, name } = redeemProviderCode(tx, provider, query.code) ?? call.fail("unknown-provider-code");
       tx.delete(trialStates, state);
       const account_details = { provider, email, name };
-      return toSignupRecord(await findPendingSignup(tx, call, { email, oauth_provider: provider, account_details }));
+      return toSignupRecord(findPendingSignup(tx, call, { email, oauth_provider: provider, account_details }));
     }),
 } satisfies RouterHandlers;
 
@@ -61,13 +58,13 @@ async function checkCaptcha(call: RouterCall<"captcha-failed">, captchaAnswer: s
 }
 
 /** Returns the pending signup of an address, and creates one if none exists. */
-async function findPendingSignup(
+function findPendingSignup(
   tx: Transaction,
   context: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
   signup: Pick<TrialSignup, "email" | "oauth_provider" | "account_details">,
-): Promise<TrialSignup> {
-  const existing = await findSignupByEmail(tx, signup.email);
-  if (existing?.workspace || (await isEmailTaken(tx, context, existing ?? signup))) context.fail("account-exists");
+): TrialSignup {
+  const existing = findSignupByEmail(tx, signup.email);
+  if (existing?.workspace || isEmailTaken(tx, context, existing ?? signup)) context.fail("account-exists");
   const pendingSignup = existing
     ? // A user who returns from a provider is identified more reliably than before.
       { ...existing, ...(signup.oauth_provider && signup), email: existing.email }
@@ -84,9 +81,9 @@ async function findPendingSignup(
     // The user continues with the token. The pages of the emulator do not require it.
     const { email, token } = pendingSignup;
     sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: context.clock.now() });
-    await evictOldest(tx, emails, { slice: { by: "purpose", equals: "trial" } });
+    evictOldest(tx, emails, { slice: { by: "purpose", equals: "trial" } });
   }
-  await evictOldest(tx, trialSignups, { stays: ({ claimed }) => claimed });
+  evictOldest(tx, trialSignups, { stays: ({ claimed }) => claimed });
   return pendingSignup;
 }
 

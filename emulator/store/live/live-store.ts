@@ -1,6 +1,6 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { EmulatorBugError } from "../../../src/base/errors.ts";
-import { DeadlineList } from "../../../src/base/timing.ts";
+import { waitForNextTurn } from "../../../src/base/timing.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { readChecksummed } from "../journal/checksummed-document.ts";
 import { createDocument, parseState } from "../journal/document.ts";
@@ -22,15 +22,7 @@ import {
   type View,
 } from "../port.ts";
 import { LiveTransaction, LiveView } from "./live-transaction.ts";
-import { ReadWriteLock } from "./read-write-lock.ts";
 import { type Change, State } from "./state.ts";
-
-/**
- * A transaction that is open for longer than this wall-clock time is rolled back, because only one can be open
- * (DECISIONS.md, E5).
- */
-const transactionLimitMs = 2_000;
-const limitText = `${transactionLimitMs / 1_000} s`;
 
 /**
  * The delays before a store tries to write again, in wall-clock milliseconds. Each delay is twice the previous delay,
@@ -86,22 +78,15 @@ export class LiveStore implements Store {
   readonly #log: CommitLog | undefined;
   /** Transactions that are committed in memory and not yet durable, oldest first. */
   readonly #pendingTransactions: LiveTransaction[] = [];
-  #rollback: Promise<void> | undefined;
   #retry: Promise<void> | undefined;
   readonly #closing = new AbortController();
-  readonly #lock = new ReadWriteLock();
   readonly #wall: WallClock;
-  /** Ends of transactions that stay open too long, and of waits for a read. */
-  readonly #deadlines: DeadlineList<() => void>;
-  /** Removes the deadline of the writers that wait for a read. Undefined if there is none. */
-  #removeWaitDeadline: (() => void) | undefined;
+  /** Settles when the state has been replaced or not. Undefined if it is not being replaced. */
+  #replacement: Promise<void> | undefined;
   /** Incremented whenever another state replaces this one. */
   #epoch = 0;
-  /**
-   * The view of the function that is being called, until its first await. An AsyncLocalStorage would cover more, but it
-   * slows every await.
-   */
-  #activeView: LiveView | undefined;
+  /** Name of the read or transaction whose work is being called. */
+  #active: string | undefined;
   readonly #watchers = new Set<Watcher>();
   readonly check: (() => Promise<void>) | undefined;
   #closePromise: Promise<void> | undefined;
@@ -109,13 +94,12 @@ export class LiveStore implements Store {
   constructor({ state, wall, log }: { readonly state: State; readonly wall: WallClock; readonly log?: CommitLog }) {
     this.#state = state;
     this.#wall = wall;
-    this.#deadlines = new DeadlineList(wall, transactionLimitMs, (expire) => expire());
     this.#log = log;
     this.check = log?.check?.bind(log);
     log?.attach({
       inspect: (work) => this.#inspect(work),
       onFailure: () => {
-        this.#rollback = this.#rollBackPending();
+        for (const tx of this.#pendingTransactions.splice(0).reverse()) tx.rollBack();
         this.#retry = this.#retryUntilWritable(log);
       },
     });
@@ -129,42 +113,34 @@ export class LiveStore implements Store {
     return this.#log?.history;
   }
 
-  async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
-    // Inside a transaction, waiting for the lock would be a deadlock.
-    if (this.#activeView instanceof LiveTransaction) return work(this.#activeView);
-    if (!this.#lock.tryAcquireShared()) await this.#lock.acquireShared();
+  async read<T>(work: (view: View) => T): Promise<T> {
+    while (this.#replacement) await this.#replacement;
     const view = new LiveView(this.#state);
     try {
-      return await this.#call(view, work);
+      return this.#call("a read", view, work);
     } finally {
       view.end();
-      this.#lock.releaseShared();
     }
   }
 
-  async transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T> {
+  async transaction<T>(name: string, work: (tx: Transaction) => T, cause?: Cause | null): Promise<T> {
     const epoch = this.#epoch;
-    const acquisition = this.#acquireExclusive(name);
-    if (acquisition) await acquisition;
-    if (epoch !== this.#epoch || cause?.isStateReplaced?.()) {
-      this.#lock.releaseExclusive();
+    const wait = this.#waitUntilUsable(name);
+    if (wait) await wait;
+    if (epoch !== this.#epoch || cause?.isStateReplaced?.())
       throw new StateReplacedError(`${name} was waiting while its state was replaced`);
-    }
     const tx = new LiveTransaction(name, this.#state, cause ?? undefined);
     let durability: Promise<void> | undefined;
     let result: T;
     try {
-      const pendingResult = this.#runLimited(tx, work);
-      result = pendingResult instanceof Promise ? await pendingResult : pendingResult;
+      result = this.#call(`transaction ${name}`, tx, work);
       tx.recordCause();
-      tx.end();
       durability = this.#append(tx);
     } catch (cause) {
-      tx.end();
       tx.rollBack();
       throw cause;
     } finally {
-      this.#lock.releaseExclusive();
+      tx.end();
     }
     if (durability) await durability;
     for (const { collections, listener } of this.#watchers) {
@@ -176,7 +152,7 @@ export class LiveStore implements Store {
 
   async waitUntilDurable(): Promise<void> {
     if (this.#closePromise) throw new StoreFailedError("The store is closed");
-    if (this.#log) await this.#confirm(this.#log.waitUntilFlushed());
+    await this.#log?.waitUntilFlushed();
   }
 
   watch(collections: readonly AnyRows[], listener: (change: StoreChange) => void): () => void {
@@ -213,7 +189,11 @@ export class LiveStore implements Store {
   ): Promise<void> {
     if (!(next instanceof LiveStore))
       throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
-    await this.#acquireExclusive("state.replace");
+    await this.#waitUntilUsable("state.replace");
+    let end = () => {};
+    this.#replacement = new Promise<void>((resolve) => {
+      end = resolve;
+    });
     try {
       await saveReplaced?.(createDocument(this.#state.takeSnapshot(), head?.()));
       await this.#log?.replace(next.#state, past, moment);
@@ -221,7 +201,8 @@ export class LiveStore implements Store {
       this.#epoch += 1;
       onReplaced?.();
     } finally {
-      this.#lock.releaseExclusive();
+      this.#replacement = undefined;
+      end();
     }
     this.#notifyAll("replaced");
   }
@@ -232,55 +213,32 @@ export class LiveStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // This waits for earlier callers. #acquireExclusive rejects new callers.
-    await this.#lock.acquireExclusive();
-    this.#lock.releaseExclusive();
-    this.#deadlines.stop();
+    while (this.#replacement) await this.#replacement;
     this.#closing.abort();
-    await this.#rollback;
     await this.#retry;
     await this.#log?.close();
   }
 
   async #inspect<T>(work: (state: State) => T): Promise<T> {
-    await this.#lock.acquireShared();
-    try {
-      return work(this.#state);
-    } finally {
-      this.#lock.releaseShared();
-    }
+    while (this.#replacement) await this.#replacement;
+    return work(this.#state);
   }
 
   /** Resolves when the transaction is durable. Rejects when it is rolled back. */
   #append(tx: LiveTransaction): Promise<void> | undefined {
     const { changes } = tx;
     // Data that the transaction has read may not be durable yet.
-    if (changes.length === 0) return this.#log && this.#confirm(this.#log.waitUntilFlushed());
+    if (changes.length === 0) return this.#log?.waitUntilFlushed();
     const durability = this.#log?.append(changes, tx.cause?.id);
     if (durability === undefined) return undefined;
     this.#pendingTransactions.push(tx);
-    return this.#confirm(durability, tx);
-  }
-
-  async #confirm(durability: Promise<void>, tx?: LiveTransaction): Promise<void> {
-    try {
-      await durability;
-    } catch (cause) {
-      await this.#rollback;
-      throw cause;
-    }
     // All earlier transactions are durable too.
-    if (tx) this.#pendingTransactions.splice(0, this.#pendingTransactions.indexOf(tx) + 1);
-  }
-
-  async #rollBackPending(): Promise<void> {
-    await this.#lock.acquireExclusive();
-    for (const tx of this.#pendingTransactions.splice(0).reverse()) tx.rollBack();
-    this.#lock.releaseExclusive();
+    return durability.then(() => void this.#pendingTransactions.splice(0, this.#pendingTransactions.indexOf(tx) + 1));
   }
 
   async #retryUntilWritable(log: CommitLog): Promise<void> {
-    await this.#rollback;
+    // The log first rejects the callers whose changes are lost.
+    await waitForNextTurn();
     const { first, last } = writeRetryBackoffMs;
     for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
       // The first retry also happens while the store is closing, because its data may be stored nowhere else.
@@ -291,66 +249,29 @@ export class LiveStore implements Store {
     }
   }
 
-  #requireWritable(): void {
+  /** Waits while the state is being replaced. Returns undefined otherwise, which saves a promise on every write. */
+  #waitUntilUsable(name: string): Promise<void> | undefined {
+    if (this.#active !== undefined) {
+      throw new EmulatorBugError(`Transaction ${name} was started inside ${this.#active}`, { operation: name });
+    }
+    if (this.#closePromise) throw new StoreFailedError(`The store is closed; ${name} changed nothing`);
     const failure = this.#log?.failure;
     if (failure instanceof StoreChangedError) throw failure;
     if (failure) throw new StoreFailedError(failure.message, { cause: failure.cause });
+    return this.#replacement?.then(() => this.#waitUntilUsable(name));
   }
 
-  /** Returns undefined if the lock was acquired at once, which saves a promise on every write, as in #runLimited. */
-  #acquireExclusive(name: string): Promise<void> | undefined {
-    if (this.#activeView) {
-      const opener =
-        this.#activeView instanceof LiveTransaction ? `transaction ${this.#activeView.operation}` : "a read";
-      throw new EmulatorBugError(`Transaction ${name} was started inside ${opener}, and would wait for it`, {
-        operation: name,
-      });
-    }
-    if (this.#closePromise) throw new StoreFailedError(`The store is closed; ${name} changed nothing`);
-    this.#requireWritable();
-    return this.#lock.tryAcquireExclusive() ? undefined : this.#waitForLock(name);
-  }
-
-  async #waitForLock(name: string): Promise<void> {
-    // Readers release the lock at once, unless a reader waits for this transaction.
-    if (this.#lock.isShared) this.#removeWaitDeadline ??= this.#deadlines.add(() => this.#lock.cancelWaiting());
-    const isAdmitted = await this.#lock.acquireExclusive(false);
-    this.#removeWaitDeadline?.();
-    this.#removeWaitDeadline = undefined;
-    if (!isAdmitted) {
-      throw new EmulatorBugError(
-        `Transaction ${name} waited ${limitText} for a read to end. It may have been started inside the read`,
-        { operation: name },
-      );
-    }
+  /** Calls the work of a read or transaction, which cannot wait for anything, because nothing else would stop. */
+  #call<V, T>(name: string, view: V, work: (view: V) => T): T {
+    const outer = this.#active;
+    this.#active = name;
     try {
-      this.#requireWritable();
-    } catch (error) {
-      this.#lock.releaseExclusive();
-      throw error;
-    }
-  }
-
-  /** Runs the work within the limit. Synchronous work cannot exceed it. */
-  #runLimited<T>(tx: LiveTransaction, work: (tx: Transaction) => Promise<T> | T): Promise<T> | T {
-    const pendingResult = this.#call(tx, work);
-    if (!(pendingResult instanceof Promise)) return pendingResult;
-    return new Promise<T>((resolve, reject) => {
-      const remove = this.#deadlines.add(() => {
-        const message = `Transaction ${tx.operation} was open for more than ${limitText} and was rolled back`;
-        reject(new EmulatorBugError(message, { operation: tx.operation }));
-      });
-      pendingResult.finally(remove).then(resolve, reject);
-    });
-  }
-
-  #call<V extends LiveView, T>(view: V, work: (view: V) => T): T {
-    const outerView = this.#activeView;
-    this.#activeView = view;
-    try {
-      return work(view);
+      const result = work(view);
+      if (!(result instanceof Promise)) return result;
+      result.catch(() => {});
+      throw new EmulatorBugError(`The work of ${name} is asynchronous`);
     } finally {
-      this.#activeView = outerView;
+      this.#active = outer;
     }
   }
 

@@ -14,34 +14,24 @@ export class LiveView implements View {
     this.#state = state;
   }
 
-  getSync<Row extends object>(collection: Rows<Row>, key: RowKey | null | undefined): Row | undefined {
+  get<Row extends object>(collection: Rows<Row>, key: RowKey | null | undefined): Row | undefined {
     return this.state.getTable(collection.name).get(key) as Row | undefined;
   }
 
-  get<Row extends object>(collection: Rows<Row>, key: RowKey): Promise<Row | undefined> {
-    return Promise.resolve(this.getSync(collection, key));
+  list<Row extends object, Index extends string>(collection: Rows<Row, Index>, slice: IndexQuery<Index> = {}): Row[] {
+    return this.state.getTable(collection.name).list(slice) as Row[];
   }
 
-  list<Row extends object, Index extends string>(
-    collection: Rows<Row, Index>,
-    slice: IndexQuery<Index> = {},
-  ): Promise<Row[]> {
-    return Promise.resolve(this.state.getTable(collection.name).list(slice) as Row[]);
+  count<Row extends object, Index extends string>(collection: Rows<Row, Index>, slice: IndexQuery<Index> = {}): number {
+    return this.state.getTable(collection.name).count(slice);
   }
 
-  count<Row extends object, Index extends string>(
-    collection: Rows<Row, Index>,
-    slice: IndexQuery<Index> = {},
-  ): Promise<number> {
-    return Promise.resolve(this.state.getTable(collection.name).count(slice));
+  lookup(collection: Mapping, identifier: string): string | undefined {
+    return this.state.getMapping(collection.name).lookup(identifier);
   }
 
-  lookup(collection: Mapping, identifier: string): Promise<string | undefined> {
-    return Promise.resolve(this.state.getMapping(collection.name).lookup(identifier));
-  }
-
-  size(collection: Mapping): Promise<number> {
-    return Promise.resolve(this.state.getMapping(collection.name).size);
+  size(collection: Mapping): number {
+    return this.state.getMapping(collection.name).size;
   }
 
   /** Makes every later use fail, because work that was not awaited would read or write an inconsistent state. */
@@ -81,12 +71,12 @@ export class LiveTransaction extends LiveView implements Transaction {
     return this.#cause;
   }
 
-  async withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
+  withCause<T>(cause: Cause | undefined, work: () => T): T {
     const outerCause = this.#cause;
     const countBefore = this.#changes.length;
     this.#cause = cause;
     try {
-      const result = await work();
+      const result = work();
       if (this.#changes.length > countBefore) this.recordCause();
       return result;
     } finally {

@@ -5,7 +5,7 @@ import { isSecretName, redactText } from "../../../src/api/secrets.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
-import type { AnyRows, Collection, ConsistentContents, Mapping, Store } from "../../store/port.ts";
+import type { AnyRows, Collection, ConsistentContents, Mapping, Store, View } from "../../store/port.ts";
 
 /** A row that only exists in one state, or differs between the two. */
 export interface RowDifference {
@@ -79,18 +79,24 @@ const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
 /** Counts the identifiers of a table that only exist in one state, or are mapped to another cluster. */
-function compareMapping(table: Mapping, before: Store, newContents: ConsistentContents) {
-  return before.read(async (view) => {
-    let [added, moved, unchanged] = [0, 0, 0];
-    for (const [identifier, cluster] of newContents.mappings.get(table.name) ?? []) {
-      const owner = await view.lookup(table, identifier);
+async function compareMapping(table: Mapping, before: Store, newContents: ConsistentContents) {
+  let [added, moved, unchanged] = [0, 0, 0];
+  const entries = (newContents.mappings.get(table.name) ?? [])[Symbol.iterator]();
+  const compareBatch = (view: View): boolean => {
+    for (let i = 0; i < maxBatchRows; i += 1) {
+      const { value, done } = entries.next();
+      if (done) return false;
+      const [identifier, cluster] = value;
+      const owner = view.lookup(table, identifier);
       if (owner === undefined) added += 1;
       else if (owner === cluster) unchanged += 1;
       else moved += 1;
-      if ((added + moved + unchanged) % maxBatchRows === 0) await waitForNextTurn();
     }
-    return { table: table.name, added, removed: (await view.size(table)) - unchanged - moved, moved };
-  });
+    return true;
+  };
+  while (await before.read(compareBatch)) await waitForNextTurn();
+  const size = await before.read((view) => view.size(table));
+  return { table: table.name, added, removed: size - unchanged - moved, moved };
 }
 
 /** A field by its path (`signatories[0].action`), and its values before and after. */

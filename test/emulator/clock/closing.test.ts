@@ -31,7 +31,7 @@ async function startPatientRunner(
           await new Promise((resolve) => abort.addEventListener("abort", resolve));
           // Aborted work may take a while to end.
           await putDown;
-          return async (tx) => {
+          return (tx) => {
             dequeue(tx, entry);
             return "done";
           };

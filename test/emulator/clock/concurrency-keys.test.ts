@@ -51,7 +51,7 @@ async function createHeldRunner(
           if (trial.spoilt && entry.ref.startsWith("bad")) throw new Error("spoilt");
           startedNames.push(entry.ref);
           await new Promise<void>((resolve) => heldEntries.set(entry.ref, resolve));
-          return async (tx) => {
+          return (tx) => {
             dequeue(tx, entry);
             return `made ${entry.ref}`;
           };
@@ -101,7 +101,7 @@ async function createHeldRunner(
       await waitForIdle();
       return added;
     },
-    listQueued: () => store.read(async (view) => (await view.list(schedule, { by: "due" })).map(({ ref }) => ref)),
+    listQueued: () => store.read((view) => view.list(schedule, { by: "due" }).map(({ ref }) => ref)),
   };
 }
 

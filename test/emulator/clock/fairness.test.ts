@@ -54,7 +54,7 @@ async function createQueue(t: TestContext): Promise<Queue> {
               note(entry.concurrency_key);
               if (hanging(ownerOf(entry.concurrency_key)))
                 return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-              return async (tx) => {
+              return (tx) => {
                 dequeue(tx, entry);
                 return "done";
               };

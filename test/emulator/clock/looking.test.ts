@@ -13,7 +13,6 @@ import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../suppor
 /** A store that records the indexes by which its rows are listed. */
 function createRecordingStore(store: Store, reads: unknown[]): Store {
   const noted = (view: View): View => ({
-    getSync: (from, key) => view.getSync(from, key),
     get: (from, key) => view.get(from, key),
     list(from, slice) {
       reads.push(slice?.by);

@@ -40,7 +40,7 @@ async function startWithFailedDisk(t: { after(end: () => Promise<void>): void })
     },
     clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url, internalUrl: url, external: true }],
     isInSeedOrder: () => true,
-    hasAccount: async () => false,
+    hasAccount: () => false,
     hideControlTokens: (text) => text,
     issuerKeys: new IssuerKeys({ wall: systemWallClock, settings: defaultSettings, forwarder }),
   };

@@ -12,9 +12,9 @@ const createRow = (state: string) => ({ state, provider: "ProviderA" as const })
 describe("eviction of old rows", () => {
   it("retains the newest rows and protected ones", async () => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
-    const remaining = await store.transaction("test", async (tx) => {
+    const remaining = await store.transaction("test", (tx) => {
       for (let i = 0; i < maxUnauthenticatedRows + 3; i += 1) tx.put(trialStates, createRow(`s${i}`));
-      await evictOldest(tx, trialStates, { stays: ({ state }) => state === "s1" });
+      evictOldest(tx, trialStates, { stays: ({ state }) => state === "s1" });
       return tx.list(trialStates);
     });
     assert.equal(remaining.length, maxUnauthenticatedRows + 1);

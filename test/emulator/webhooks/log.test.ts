@@ -17,18 +17,18 @@ const daysToMs = (count: number): number => toMilliseconds(count * 24 * 60);
 
 /** Resends a delivery and waits for its outcome. */
 async function resendDelivery({ store, clock, runner }: DeliveryFixture, id: number): Promise<string> {
-  const { outcome } = await store.transaction("again", async (tx) => {
-    const delivery = await tx.get(deliveries, id);
+  const { outcome } = await store.transaction("again", (tx) => {
+    const delivery = tx.get(deliveries, id);
     return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery!, clock.now()).id) };
   });
   return outcome;
 }
 
 const countRows = (store: Store) =>
-  store.read(async (view) => ({
-    deliveries: await view.count(deliveries),
-    attempts: await view.count(attempts),
-    events: await view.count(webhookEvents),
+  store.read((view) => ({
+    deliveries: view.count(deliveries),
+    attempts: view.count(attempts),
+    events: view.count(webhookEvents),
   }));
 
 describe("resend of a delivery", () => {
@@ -85,8 +85,8 @@ describe("resend of a delivery", () => {
     await office.store.transaction("off", (tx) => setWebhookEnabled(tx, id, false, office.clock.now()));
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
-    await office.store.transaction("on", async (tx) => {
-      const row = await tx.get(webhookRows, id);
+    await office.store.transaction("on", (tx) => {
+      const row = tx.get(webhookRows, id);
       tx.put(webhookRows, { ...row!, status: "ACTIVE", failure_count: 5 });
     });
     assert.equal(await resendDelivery(office, 1), "skipped_disabled");

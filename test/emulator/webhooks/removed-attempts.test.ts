@@ -23,8 +23,8 @@ async function startHeldReceiver(t: Parameters<typeof startReceiver>[0]) {
 }
 
 const listQueue = ({ store }: DeliveryFixture) =>
-  store.read(async (view) =>
-    (await view.list(schedule, { by: "due" })).map(({ id, kind, due }) => [id, kind, (due - initialTimeMs) / 60_000]),
+  store.read((view) =>
+    view.list(schedule, { by: "due" }).map(({ id, kind, due }) => [id, kind, (due - initialTimeMs) / 60_000]),
   );
 
 describe("running attempt", () => {
@@ -49,9 +49,9 @@ describe("running attempt", () => {
     const attemptReceived = sink.next();
     await office.happen("CONTRACT_CREATED");
     await attemptReceived;
-    await office.store.transaction("another", async (tx) => {
+    await office.store.transaction("another", (tx) => {
       tx.delete(deliveries, 1);
-      const [entry] = await tx.list(schedule);
+      const [entry] = tx.list(schedule);
       enqueue(tx, { ...entry!, due: initialTimeMs + toMilliseconds(7) });
     });
     sink.held[0]!(200);
@@ -67,8 +67,8 @@ describe("running attempt", () => {
     await office.happen("CONTRACT_CREATED");
     await first;
     const second = sink.next();
-    const { again } = await office.store.transaction("again", async (tx) => {
-      const entry = scheduleResend(tx, (await tx.get(deliveries, 1))!, office.clock.now());
+    const { again } = await office.store.transaction("again", (tx) => {
+      const entry = scheduleResend(tx, tx.get(deliveries, 1)!, office.clock.now());
       return { again: office.runner.waitForOutcome(entry.id) };
     });
     await second;
@@ -117,8 +117,8 @@ describe("attempt waiting for capacity", () => {
 
   it("is made once at its new time after it was postponed", async (t) => {
     const { office, sink, id } = await waiting(t);
-    await office.store.transaction("move", async (tx) => {
-      const entry = await tx.get(schedule, 2);
+    await office.store.transaction("move", (tx) => {
+      const entry = tx.get(schedule, 2);
       enqueue(tx, { ...entry!, due: initialTimeMs + toMilliseconds(9) });
     });
     sink.held[0]!(200);

@@ -14,10 +14,10 @@ import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts
 const daysToMs = (count: number): number => toMilliseconds(count * 24 * 60);
 
 const listIds = (store: Store) =>
-  store.read(async (view) => ({
-    deliveries: (await view.list(deliveries)).map(({ id }) => id),
-    attempts: (await view.list(attempts)).map(({ delivery_id, number }) => `${delivery_id}/${number}`),
-    events: (await view.list(webhookEvents)).map(({ id }) => id),
+  store.read((view) => ({
+    deliveries: view.list(deliveries).map(({ id }) => id),
+    attempts: view.list(attempts).map(({ delivery_id, number }) => `${delivery_id}/${number}`),
+    events: view.list(webhookEvents).map(({ id }) => id),
   }));
 
 describe("removal of expired records", () => {
@@ -56,8 +56,8 @@ describe("removal of expired records", () => {
     await office.happen(...Array.from({ length: 400 }, () => "CONTRACT_CREATED" as const));
     await office.runner.waitUntilIdle();
     // One delivery of the first event is retained 1 ms longer than the others.
-    await office.store.transaction("keep", async (tx) => {
-      const delivery = await tx.get(deliveries, 2);
+    await office.store.transaction("keep", (tx) => {
+      const delivery = tx.get(deliveries, 2);
       tx.put(deliveries, { ...delivery!, keep_until: delivery!.keep_until! + 1 });
     });
     const now = office.clock.now() + daysToMs(30);
@@ -126,7 +126,7 @@ describe("closing emulator", () => {
       cause: null,
     }));
     const closing = new AbortController();
-    await store.read((view) => Promise.all(entries.map((entry) => deliver.start(view, entry, closing.signal))));
+    await Promise.all(await store.read((view) => entries.map((entry) => deliver.start(view, entry, closing.signal))));
     assert.equal(brokenOff, 0);
     closing.abort();
     assert.equal(brokenOff, 1);

@@ -42,11 +42,11 @@ export const paperHandlers = {
     const { file } = await store.read((view) => validateImport(view, workspace, body, pdfCheck, fail));
     const blob = await storeFile(blobs, file);
 
-    return store.transaction("executed.import", async (tx) => {
+    return store.transaction("executed.import", (tx) => {
       const at = clock.now();
-      const { type, entity } = await validateImport(tx, workspace, body, pdfCheck, fail);
-      const { parties, changes } = await resolveParties(tx, listCounterparties(body), workspace, at);
-      await emitCounterpartyChanges(tx, call, changes);
+      const { type, entity } = validateImport(tx, workspace, body, pdfCheck, fail);
+      const { parties, changes } = resolveParties(tx, listCounterparties(body), workspace, at);
+      emitCounterpartyChanges(tx, call, changes);
       const contract = createContract(tx, caller, at, {
         name: body.contract_name,
         kind: "EXECUTED_CONTRACT",
@@ -57,7 +57,7 @@ export const paperHandlers = {
         versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
       const options = { performer: toPerformer(caller) };
-      return toListedContract(tx, call, await createByTransition(tx, call, contract, "import-executed", options));
+      return toListedContract(tx, call, createByTransition(tx, call, contract, "import-executed", options));
     });
   },
 } satisfies ClusterHandlers;
@@ -73,19 +73,19 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
   reportUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await storeFile(blobs, file);
 
-  return store.transaction(`paper.upload-for-${route}`, async (tx) => {
+  return store.transaction(`paper.upload-for-${route}`, (tx) => {
     const at = clock.now();
-    const { type, entity, party, reviewer, owner } = await validate(tx, workspace, route, body, pdfCheck, fail);
-    const { parties, changes } = await resolveParties(tx, [party], workspace, at);
-    await emitCounterpartyChanges(tx, call, changes);
-    const people = await resolvePaperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
+    const { type, entity, party, reviewer, owner } = validate(tx, workspace, route, body, pdfCheck, fail);
+    const { parties, changes } = resolveParties(tx, [party], workspace, at);
+    emitCounterpartyChanges(tx, call, changes);
+    const people = resolvePaperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
     const contract = createContract(tx, caller, at, {
       name: body.contract_name,
       kind: route === "review" ? "THIRD_PARTY_CONTRACT" : "SIGN_CONTRACT",
       contract_type_id: type.id,
       entity_id: entity?.id ?? null,
       counterparties: [...parties],
-      signatories: await createSignatoryRows(tx, workspace, people, at),
+      signatories: createSignatoryRows(tx, workspace, people, at),
       reviews: route === "review" ? [{ id: 1, by: "internal", ...reviewer, requested_at: at, completed_at: null }] : [],
       intake_form: body.intake_form_data ? { data: body.intake_form_data, created_at: at } : null,
       external_metadata: normalizeMetadata(body.external_metadata),
@@ -94,19 +94,19 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
     });
     const trigger = route === "review" ? "upload-for-review" : "upload-for-signature";
     const options = { performer: toPerformer(caller) };
-    return toListedContract(tx, call, await createByTransition(tx, call, contract, trigger, options));
+    return toListedContract(tx, call, createByTransition(tx, call, contract, trigger, options));
   });
 }
 
-async function resolvePaperSignatories(
+function resolvePaperSignatories(
   view: View,
   workspace: Workspace,
   creatorSignatories: NonNullable<PaperRequest["creator_signatories"]>,
   parties: readonly ContractParty[],
-): Promise<SignatoryInput[]> {
+): SignatoryInput[] {
   const creators: SignatoryInput[] = [];
   for (const { email, title, note } of creatorSignatories) {
-    const name = (await findActiveUserByEmail(view, workspace, email))?.name ?? email;
+    const name = findActiveUserByEmail(view, workspace, email)?.name ?? email;
     creators.push({ name, email, is_counterparty: false, counterparty_name: null, title, note: note ?? null });
   }
   return [...creators, ...listContactSignatories(parties)];
@@ -117,7 +117,7 @@ type PaperRequest = z.output<typeof UploadReviewRequest>;
 type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
 /** Rejects with every invalid field (DECISIONS.md, C9). */
-async function validate(
+function validate(
   view: View,
   workspace: Workspace,
   route: "review" | "sign",
@@ -126,15 +126,15 @@ async function validate(
   fail: Fail<"invalid-fields" | "type-without-route" | "unknown-object-configuration">,
 ) {
   const problems = new ProblemCollector();
-  const type = await findNamedContractType(view, workspace, body.contract_type_id, problems);
+  const type = findNamedContractType(view, workspace, body.contract_type_id, problems);
   const entityId = body.creator_organization_entity_id;
   const entity =
     entityId == null
-      ? await findEntityByReference(view, workspace)
-      : await findNamedRow(view, entities, workspace, entityId, ["creator_organization_entity_id"], problems);
+      ? findEntityByReference(view, workspace)
+      : findNamedRow(view, entities, workspace, entityId, ["creator_organization_entity_id"], problems);
   const party = parseParty(body, problems);
-  const owner = await findNamedUser(view, workspace, body.business_user_email, ["business_user_email"], problems);
-  const reviewer = await findReviewer(view, workspace, type, body.reviewer, problems);
+  const owner = findNamedUser(view, workspace, body.business_user_email, ["business_user_email"], problems);
+  const reviewer = findReviewer(view, workspace, type, body.reviewer, problems);
   if (pdfCheck.problem !== undefined) problems.add(["file_base64"], pdfCheck.problem);
   if (route === "sign" && !body.creator_signatories?.length) {
     problems.add(["creator_signatories"], body.creator_signatories ? "This list may not be empty." : "Field required");
@@ -166,7 +166,7 @@ function parseParty(body: PaperRequest, problems: ProblemCollector): PartyInput 
   return parsePartyFields({ ...body, counterparty_organization_name: `Workspace ${body.counterparty_workspace_id}` });
 }
 
-async function findNamedUser(
+function findNamedUser(
   view: View,
   workspace: Workspace,
   email: string | null | undefined,
@@ -174,21 +174,20 @@ async function findNamedUser(
   problems: ProblemCollector,
 ) {
   if (email == null) return undefined;
-  const user = await findActiveUserByEmail(view, workspace, email);
+  const user = findActiveUserByEmail(view, workspace, email);
   if (!user) problems.add(path, `Object with email=${email} does not exist.`);
   return user;
 }
 
-async function findReviewer(
+function findReviewer(
   view: View,
   workspace: Workspace,
   type: ContractType | undefined,
   input: PaperRequest["reviewer"],
   problems: ProblemCollector,
-): Promise<Reviewer> {
-  const user = await findNamedUser(view, workspace, input?.org_user_email, ["reviewer", "org_user_email"], problems);
-  if (input?.role_id != null)
-    await findNamedRow(view, roles, workspace, input.role_id, ["reviewer", "role_id"], problems);
+): Reviewer {
+  const user = findNamedUser(view, workspace, input?.org_user_email, ["reviewer", "org_user_email"], problems);
+  if (input?.role_id != null) findNamedRow(view, roles, workspace, input.role_id, ["reviewer", "role_id"], problems);
   const isNamed = user !== undefined || input?.role_id != null;
   return {
     reviewer_user_id: user?.id ?? null,
@@ -200,7 +199,7 @@ async function findReviewer(
 type ImportRequest = z.output<typeof ImportExecutedRequest>;
 
 /** Returns the rows and the file that a request names. Rejects with every invalid field (DECISIONS.md, C8). */
-async function validateImport(
+function validateImport(
   view: View,
   workspace: Workspace,
   body: ImportRequest,
@@ -208,12 +207,12 @@ async function validateImport(
   fail: Fail<"invalid-fields" | "unknown-object-configuration">,
 ) {
   const problems = new ProblemCollector();
-  const type = await findNamedContractType(view, workspace, body.contract_type_id, problems);
+  const type = findNamedContractType(view, workspace, body.contract_type_id, problems);
   const entityField =
     body.creator_organization_entity_id === undefined && body.organization_entity_id !== undefined
       ? "organization_entity_id"
       : "creator_organization_entity_id";
-  const entity = await findNamedRow(view, entities, workspace, body[entityField]!, [entityField], problems);
+  const entity = findNamedRow(view, entities, workspace, body[entityField]!, [entityField], problems);
   if (!/\.pdf$/i.test(body.file_name)) problems.add(["file_name"], "Value should be a file name that ends in .pdf");
   // The problem is reported for file_base64 with either spelling (DECISIONS.md, C8).
   if (pdfCheck.problem !== undefined) problems.add(["file_base64"], pdfCheck.problem);

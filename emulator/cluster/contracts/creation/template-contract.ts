@@ -20,7 +20,7 @@ type Request = z.output<typeof CreateContractRequest>;
 type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
 /** Returns the draft for a creation request (DECISIONS.md, C10, F11). */
-export async function draftFromTemplate(
+export function draftFromTemplate(
   tx: Transaction,
   caller: AuthenticatedMember,
   body: Request,
@@ -29,9 +29,9 @@ export async function draftFromTemplate(
 ) {
   const { workspace } = caller;
   const problems = new ProblemCollector();
-  const template = await findUsableTemplate(tx, workspace, body.contract_template_id);
+  const template = findUsableTemplate(tx, workspace, body.contract_template_id);
   if (typeof template === "string") return fail("invalid-fields", { contract_template_id: [template] });
-  const entity = await findEntityByReference(tx, workspace, body.entity_reference_id);
+  const entity = findEntityByReference(tx, workspace, body.entity_reference_id);
   if (!entity && body.entity_reference_id != null) {
     problems.add(["entity_reference_id"], formatRowNotFound(body.entity_reference_id));
   }
@@ -44,7 +44,7 @@ export async function draftFromTemplate(
   if (problems.fields) return fail("invalid-fields", problems.fields);
   requireKnownConfiguration(body.external_metadata, fail);
 
-  const { parties, changes } = await resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
+  const { parties, changes } = resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
   const people = resolveSignatories(signatories, parties, template, fail);
   const partyNames = parties.map((party) => party.name).join(", ");
   const draft = createContract(tx, caller, at, {
@@ -56,14 +56,14 @@ export async function draftFromTemplate(
     entity_id: entity?.id ?? null,
     contract_data,
     counterparties: [...parties],
-    signatories: await createSignatoryRows(tx, workspace, people, at),
+    signatories: createSignatoryRows(tx, workspace, people, at),
     external_metadata: normalizeMetadata(body.external_metadata),
   });
   return { draft, changes };
 }
 
-async function findUsableTemplate(view: View, workspace: Workspace, id: number): Promise<ContractTemplate | string> {
-  const template = await findTemplate(view, workspace, id);
+function findUsableTemplate(view: View, workspace: Workspace, id: number): ContractTemplate | string {
+  const template = findTemplate(view, workspace, id);
   if (!template) return formatRowNotFound(id);
   return template.signature_capable ? template : "This template cannot be sent for signature";
 }
@@ -192,14 +192,14 @@ export const listContactSignatories = (parties: readonly ContractParty[]): Signa
   );
 
 /** Returns the rows of the signatories, each with a permanent id (DECISIONS.md, C13). */
-export async function createSignatoryRows(
+export function createSignatoryRows(
   tx: Transaction,
   workspace: Workspace,
   people: readonly SignatoryInput[],
   at: number,
-): Promise<ContractSignatory[]> {
+): ContractSignatory[] {
   const addresses = people.map(({ email }) => email);
-  await assignPersonIds(tx, workspace.id, addresses);
+  assignPersonIds(tx, workspace.id, addresses);
   return people.map((person) => ({
     title: "",
     note: null,

@@ -20,28 +20,26 @@ import { isOpenApproval } from "./lifecycle.ts";
 import { type LifecycleContext, transitionContract } from "./transition.ts";
 
 export const approvalHandlers = {
-  "approvals.create": inTransaction(async (tx, { params, body }, context) => {
+  "approvals.create": inTransaction((tx, { params, body }, context) => {
     const { caller, fail } = context;
-    const contract = await requireContract(tx, caller, params.composite_id, fail);
-    await requireApprovers(tx, caller.workspace, body.approvals, fail);
+    const contract = requireContract(tx, caller, params.composite_id, fail);
+    requireApprovers(tx, caller.workspace, body.approvals, fail);
     const performer = toPerformer(caller);
     const approvalRequest = { performer, created_by: caller.user.id, requests: body.approvals };
-    const after = await requestApprovals(tx, context, contract, approvalRequest, fail);
+    const after = requestApprovals(tx, context, contract, approvalRequest, fail);
     return after.approvals.slice(-body.approvals.length).map((approval) => toRequestRecord(approval, after));
   }),
 
-  "approvals.list": inView(async (view, { params }, { caller, fail }) => {
-    const contract = await requireContract(view, caller, params.composite_id, fail);
-    return {
-      results: await Promise.all(contract.approvals.map((approval) => toApprovalRecord(view, approval, contract))),
-    };
+  "approvals.list": inView((view, { params }, { caller, fail }) => {
+    const contract = requireContract(view, caller, params.composite_id, fail);
+    return { results: contract.approvals.map((approval) => toApprovalRecord(view, approval, contract)) };
   }),
 } satisfies ClusterHandlers;
 
 type ApprovalRequests = InputOf<typeof requestContractApprovals>["body"]["approvals"];
 
 /** Adds approvals, and requests those that are due. */
-export async function requestApprovals(
+export function requestApprovals(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
@@ -51,7 +49,7 @@ export async function requestApprovals(
     requests,
   }: { readonly performer: Performer; readonly created_by: number; readonly requests: ApprovalRequests },
   fail: Fail<"approvals-in-progress" | RejectionCode<"request-approval">>,
-): Promise<Contract> {
+): Contract {
   if (contract.approvals.some(isOpenApproval)) fail("approvals-in-progress");
   const newApprovals = requests.map(
     ({ name, notes, approver_user_id = null, approver_role_id = null, order = null }): ContractApproval => ({
@@ -69,16 +67,16 @@ export async function requestApprovals(
 
 const onlyOneApprover = "Only one of approver_user_id and approver_role_id can be given";
 
-async function requireApprovers(
+function requireApprovers(
   view: View,
   workspace: Workspace,
   requests: ApprovalRequests,
   fail: Fail<"invalid-fields">,
-): Promise<void> {
+): void {
   const problems = new ProblemCollector();
   for (const [index, { approver_user_id, approver_role_id }] of requests.entries()) {
     const assignee = { approver_user_id, approver_role_id };
-    problems.addAll(["approvals", index], await findAssigneeProblem(view, workspace, assignee, onlyOneApprover));
+    problems.addAll(["approvals", index], findAssigneeProblem(view, workspace, assignee, onlyOneApprover));
   }
   if (problems.fields) fail("invalid-fields", problems.fields);
 }
@@ -93,11 +91,11 @@ const toRequestRecord = (
   ...(order !== null && { order }),
 });
 
-async function toApprovalRecord(
+function toApprovalRecord(
   view: View,
   approval: ContractApproval,
   contract: Contract,
-): Promise<ResultOf<typeof listApprovals>["results"][number]> {
+): ResultOf<typeof listApprovals>["results"][number] {
   const isSent = approval.status !== "NOT_STARTED";
   return {
     approval: {
@@ -106,11 +104,11 @@ async function toApprovalRecord(
       approval_name: approval.name,
       // Approvals of the public route are always requested manually.
       approval_type: "AD_HOC",
-      ...(approval.approver_user_id !== null && { org_user: await toPersonRecord(view, approval.approver_user_id) }),
+      ...(approval.approver_user_id !== null && { org_user: toPersonRecord(view, approval.approver_user_id) }),
       sent_for_approval: isSent,
       ...(isSent && { last_sent_at: toIsoSeconds(findSentTime(approval, contract)) }),
       notes: approval.notes,
-      created_by_org_user: await toPersonRecord(view, approval.created_by),
+      created_by_org_user: toPersonRecord(view, approval.created_by),
       status: approval.status,
     },
     approval_actions: approval.actions.map(({ status, notes, at }, index) => ({
@@ -129,8 +127,8 @@ const findSentTime = ({ created_at, order }: ContractApproval, { approvals }: Co
     .flatMap(({ actions }) => actions)
     .reduce((latest, { at }) => Math.max(latest, at), created_at);
 
-async function toPersonRecord(view: View, userId: number) {
-  const { id, name, email } = await toOrgUser(view, userId);
+function toPersonRecord(view: View, userId: number) {
+  const { id, name, email } = toOrgUser(view, userId);
   return { id, name, email };
 }
 
@@ -150,7 +148,7 @@ function requestDueApprovals(approvals: readonly ContractApproval[]): ContractAp
  * Without `approval`, this approves the approver's first open approval, or else the first pending approval. The
  * lifecycle is checked first, because the transition depends on whether this is the last approval.
  */
-export async function recordApproval(
+export function recordApproval(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
@@ -161,7 +159,7 @@ export async function recordApproval(
     readonly note?: string | undefined;
   },
   fail: Fail<RejectionCode<"approve">>,
-): Promise<Contract> {
+): Contract {
   const open = contract.approvals.filter(isOpenApproval);
   const match =
     open.find(({ id }) => id === act.approval) ??

@@ -33,13 +33,13 @@ export interface SignatureAction {
 type SignatureRejectionCode = "not-a-signatory" | "already-signed" | "not-their-turn" | "forbidden-move";
 
 /** Signs for a signatory. The last signature executes the contract. */
-export async function recordSignature(
+export function recordSignature(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
   act: SignatureAction,
   fail: Fail<SignatureRejectionCode | RejectionCode<"sign" | "all-signed">>,
-): Promise<Contract> {
+): Contract {
   const at = context.clock.now();
   const signatory = findActor(contract, triggers.sign, act.email, fail);
   const action = { is_success: true, notes: act.note ?? null, at };
@@ -48,19 +48,19 @@ export async function recordSignature(
     signatories: inviteNextSignatories(replaceSignatory(row.signatories, { ...signatory, action }), at),
   });
   const performer = toPerson(signatory);
-  const signed = await transitionContract(tx, context, contract, "sign", { performer, patch }, fail);
+  const signed = transitionContract(tx, context, contract, "sign", { performer, patch }, fail);
   const hasEveryoneSigned = signed.signatories.every((each) => each.action?.is_success === true);
   return hasEveryoneSigned ? transitionContract(tx, context, signed, "all-signed", { performer }, fail) : signed;
 }
 
 /** Declines for a signatory. The contract leaves SIGN (DECISIONS.md, C22). */
-export async function recordDecline(
+export function recordDecline(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
   act: SignatureAction,
   fail: Fail<SignatureRejectionCode | RejectionCode<"decline">>,
-): Promise<Contract> {
+): Contract {
   const signatory = findActor(contract, triggers.decline, act.email, fail);
   const action = { is_success: false, notes: act.note ?? null, at: context.clock.now() };
   const declined = { ...contract, signatories: replaceSignatory(contract.signatories, { ...signatory, action }) };
@@ -103,7 +103,7 @@ export function requestReview(
   contract: Contract,
   { by: performer, reviewer }: { readonly by: Performer; readonly reviewer: Reviewer },
   fail: Fail<RejectionCode<"request-review">>,
-): Promise<Contract> {
+): Contract {
   const patch = (row: Contract) => addReview(row, { by: "internal", ...reviewer }, context.clock.now());
   return transitionContract(tx, context, contract, "request-review", { performer, patch }, fail);
 }
@@ -116,14 +116,14 @@ type ExecutionTrigger = "mark-for-execution" | "unmark-for-execution" | "void";
 
 const createExecutionHandler = <T extends ExecutionTrigger, Status extends 200 | 204>(trigger: T, status: Status) =>
   inTransaction(
-    async (
+    (
       tx,
       { params }: { readonly params: { readonly composite_id: string } },
       context: ClusterCall<"not-found" | RejectionCode<T>>,
     ) => {
       const { caller, fail } = context;
-      const row = await requireContract(tx, caller, params.composite_id, fail);
-      await transitionContract(tx, context, row, trigger, { performer: toPerformer(caller) }, fail);
+      const row = requireContract(tx, caller, params.composite_id, fail);
+      transitionContract(tx, context, row, trigger, { performer: toPerformer(caller) }, fail);
       return reply(status, undefined);
     },
   );
@@ -134,34 +134,34 @@ export const executionHandlers = {
   "execution.unmark": createExecutionHandler("unmark-for-execution", 200),
   "execution.void": createExecutionHandler("void", 204),
 
-  "execution.request-review": inTransaction(async (tx, { params, body }, context) => {
+  "execution.request-review": inTransaction((tx, { params, body }, context) => {
     const { caller, fail } = context;
-    const row = await requireContractByNumber(tx, caller, params.contract_id, fail);
+    const row = requireContractByNumber(tx, caller, params.contract_id, fail);
     const { assignee_user_id, assignee_role_id, description } = body;
     const assignee = { assignee_user_id, assignee_role_id };
-    const problem = await findAssigneeProblem(tx, caller.workspace, assignee, onlyOneAssignee);
+    const problem = findAssigneeProblem(tx, caller.workspace, assignee, onlyOneAssignee);
     if (problem) return fail("invalid-fields", problem);
     const [reviewer_user_id, reviewer_role_id] = [assignee_user_id ?? null, assignee_role_id ?? null];
     const reviewer = { reviewer_user_id, reviewer_role_id, description };
-    await requestReview(tx, context, row, { by: toPerformer(caller), reviewer }, fail);
+    requestReview(tx, context, row, { by: toPerformer(caller), reviewer }, fail);
     return reply(200, undefined);
   }),
 
-  "execution.resend-email": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
-    const row = await requireContract(tx, caller, params.composite_id, fail);
+  "execution.resend-email": inTransaction((tx, { params, body }, { clock, caller, fail }) => {
+    const row = requireContract(tx, caller, params.composite_id, fail);
     const signatory = findActor(row, "sent for signature again", body.email_id, fail);
     const at = clock.now();
     const updatedSignatories = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
     tx.put(contracts, { ...row, signatories: updatedSignatories, updated_at: at });
-    await sendContractEmails(tx, row, listSigningMails([signatory]), at);
+    sendContractEmails(tx, row, listSigningMails([signatory]), at);
     const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
     const data = { signatory: { name: signatory.name, email: signatory.email } };
-    await emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, row, data);
+    emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, row, data);
     return reply(200, undefined);
   }),
 } satisfies ClusterHandlers;
 
-type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
+type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => string;
 
 /** Refs: `<contract id> <e-mail id>`, and for `auto-sign` `<contract id> <signatory id>` (DECISIONS.md, C11). */
 export function createContractJobHandlers(context: LifecycleContext): JobHandlers {
@@ -169,28 +169,28 @@ export function createContractJobHandlers(context: LifecycleContext): JobHandler
 
   const createHandler = (action: string, job: ContractJob): JobHandler => ({
     action,
-    start: (_, entry) => async (tx) => {
-      const waiting = await tx.get(schedule, entry.id);
+    start: (_, entry) => (tx) => {
+      const waiting = tx.get(schedule, entry.id);
       // The contract left its state while the entry was already running, which canceled the entry.
       if (waiting?.ref !== entry.ref) return "ended";
       dequeue(tx, entry);
       const [id = "", ...rest] = entry.ref.split(" ");
-      const contract = await tx.get(contracts, Number(id));
+      const contract = tx.get(contracts, Number(id));
       return contract ? job(tx, contract, rest) : "ended";
     },
   });
 
   return {
-    "email-delivery": createHandler("the provider of e-mails reports a delivery", async (tx, _, [emailId = ""]) => {
-      const email = await tx.get(emails, Number(emailId));
+    "email-delivery": createHandler("the provider of e-mails reports a delivery", (tx, _, [emailId = ""]) => {
+      const email = tx.get(emails, Number(emailId));
       if (!email || hasDeliveryOutcome(email)) return "reported-before";
-      await emitEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
+      emitEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
       return "reported";
     }),
-    "auto-sign": createHandler("auto-sign", async (tx, contract, [signatoryId]) => {
+    "auto-sign": createHandler("auto-sign", (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
       if (!signatory || signatory.action) return "signed-before";
-      await recordSignature(tx, context, contract, { email: signatory.email }, fail);
+      recordSignature(tx, context, contract, { email: signatory.email }, fail);
       return "signed";
     }),
   };

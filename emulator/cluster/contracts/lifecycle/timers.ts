@@ -24,7 +24,7 @@ export interface TimerOptions {
 }
 
 /** Starts the timers, sends the e-mails of the move and schedules the cluster's reports. */
-export async function startTimers(tx: Transaction, contract: Contract, options: TimerOptions): Promise<void> {
+export function startTimers(tx: Transaction, contract: Contract, options: TimerOptions): void {
   const { appliedMove, hasNewState, at, autoSignMs, invitees, addressees } = options;
   const mails =
     appliedMove.sends === "signing"
@@ -33,8 +33,8 @@ export async function startTimers(tx: Transaction, contract: Contract, options: 
         ? listRedliningMails(contract, addressees)
         : [];
   const isSent = appliedMove.sends !== undefined && hasNewState && contract.signatories.length > 0;
-  await sendContractEmails(tx, contract, mails, at, isSent);
-  if (appliedMove.to === "held") await scheduleReportTimers(tx, contract, at);
+  sendContractEmails(tx, contract, mails, at, isSent);
+  if (appliedMove.to === "held") scheduleReportTimers(tx, contract, at);
   if (!hasNewState || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of sortSignatories(contract).entries()) {
     addTimer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
@@ -42,20 +42,20 @@ export async function startTimers(tx: Transaction, contract: Contract, options: 
 }
 
 /** Schedules the deliveries and the report to the router. With `isSent` the report includes all signatories. */
-export async function sendContractEmails(
+export function sendContractEmails(
   tx: Transaction,
   contract: Contract,
   mails: readonly NewContractEmail[],
   at: number,
   isSent = false,
-): Promise<void> {
+): void {
   const { id: contract_id, cluster_id, workspace_id } = contract;
   const people = mails.flatMap(({ recipient: email, invites: name }) => (name === undefined ? [] : { email, name }));
-  const { tokens, isNew } = await inviteCounterparties(tx, contract, people, at);
+  const { tokens, isNew } = inviteCounterparties(tx, contract, people, at);
   if (isSent) scheduleReport(tx, "report-signatories", contract_id, at);
   else if (isNew) scheduleReport(tx, "report-invitations", contract_id, at);
   if (mails.length === 0) return;
-  const links = await readRecipientLinks(tx, contract);
+  const links = readRecipientLinks(tx, contract);
   for (const { purpose, recipient, mode } of mails) {
     const path = links.buildPath(recipient);
     const token = tokens.get(recipient) ?? null;
@@ -66,7 +66,7 @@ export async function sendContractEmails(
 }
 
 /** After a hold, each person's newest e-mail gets a report if the contract still waits for that person. */
-async function scheduleReportTimers(tx: Transaction, contract: Contract, at: number): Promise<void> {
+function scheduleReportTimers(tx: Transaction, contract: Contract, at: number): void {
   const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;
   const [purpose, since] =
     status === "SIGN" ? ["signing", sent_for_signature_at] : ["redlining", sent_to_counterparty_at];
@@ -75,7 +75,7 @@ async function scheduleReportTimers(tx: Transaction, contract: Contract, at: num
     signatories.flatMap(({ email, action }) => (action === null ? toAddressKey(email) : [])),
   );
   const newestEmailIds = new Map<string, number>();
-  for (const email of await tx.list(emails, { by: "contract", equals: contract.id })) {
+  for (const email of tx.list(emails, { by: "contract", equals: contract.id })) {
     if (email.purpose !== purpose || email.sent_at < since) continue;
     const person = toAddressKey(email.recipient);
     newestEmailIds.delete(person);

@@ -28,14 +28,14 @@ export interface TransitionOptions {
 }
 
 /** Changes the status by the lifecycle table, stores the contract, renews its timers and notifies the webhooks. */
-export async function transitionContract<T extends Trigger>(
+export function transitionContract<T extends Trigger>(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
   trigger: T,
   options: TransitionOptions,
   fail: Fail<RejectionCode<T>>,
-): Promise<Contract> {
+): Contract {
   // The table that `applyTransition` reads only has rejections of RejectionCode<T>.
   const reject = fail as unknown as TransitionRejecter;
   return applyTransition(tx, context, contract, trigger, options, contract.status, reject);
@@ -48,7 +48,7 @@ export function createByTransition(
   contract: Contract,
   trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
   options: TransitionOptions,
-): Promise<Contract> {
+): Contract {
   return applyTransition(tx, context, contract, trigger, options, "(new)", (code) => {
     throw new Error(`The lifecycle table does not allow creating a contract: ${code}`);
   });
@@ -56,7 +56,7 @@ export function createByTransition(
 
 type TransitionRejecter = (code: FailureCode, data: unknown) => never;
 
-async function applyTransition(
+function applyTransition(
   tx: Transaction,
   { clock, settings: { autoSignMs } }: LifecycleContext,
   before: Contract,
@@ -64,7 +64,7 @@ async function applyTransition(
   { performer, addressees, patch }: TransitionOptions,
   from: Contract["status"] | "(new)",
   reject: TransitionRejecter,
-): Promise<Contract> {
+): Contract {
   const at = clock.now();
   const outcome = applyMove(before, trigger, at, from);
   if (outcome.rejection !== undefined) return reject(outcome.rejection, outcome.data);
@@ -73,13 +73,13 @@ async function applyTransition(
   const after = patch ? patch(outcome.contract) : outcome.contract;
   const hasNewState = after.status !== before.status || after.deleted_at !== null || from === "(new)";
   // All timers of a contract end when it leaves its state (DECISIONS.md, C22).
-  if (hasNewState) await endContractEntries(tx, after.id);
+  if (hasNewState) endContractEntries(tx, after.id);
   const invitees = findInvitedSignatories(appliedMove, before, after);
-  await startTimers(tx, after, { appliedMove, hasNewState, at, autoSignMs, invitees, addressees });
+  startTimers(tx, after, { appliedMove, hasNewState, at, autoSignMs, invitees, addressees });
   tx.put(contracts, after);
-  if (hasNewState && isOver(after)) await endInvitations(tx, after, at);
+  if (hasNewState && isOver(after)) endInvitations(tx, after, at);
 
-  const contract = await readContractFacts(tx, after);
+  const contract = readContractFacts(tx, after);
   const { workspace_id } = after;
   const performed_by = appliedMove.by === "SYSTEM" ? systemPerformer : performer;
   const emit = (activity: Activity, data?: Readonly<Record<string, unknown>>) =>
@@ -89,10 +89,10 @@ async function applyTransition(
       activity === "CONTRACT_APPROVAL_REQUESTED"
         ? findRequestedApprovals(before, after).map(() => ({}))
         : createActivityDataPerPerson(activity, after, { invitees, addressees });
-    for (const data of dataObjects) await emit(activity, data);
-    if (activity === "CONTRACT_CREATED" && after.external_metadata) await emit("CONTRACT_EXTERNAL_METADATA_CREATED");
+    for (const data of dataObjects) emit(activity, data);
+    if (activity === "CONTRACT_CREATED" && after.external_metadata) emit("CONTRACT_EXTERNAL_METADATA_CREATED");
   }
-  if (from !== "(new)" && haveMetricsChanged(before, after)) await emit("CONTRACT_PROCESS_METRIC_UPDATED");
+  if (from !== "(new)" && haveMetricsChanged(before, after)) emit("CONTRACT_PROCESS_METRIC_UPDATED");
   return after;
 }
 

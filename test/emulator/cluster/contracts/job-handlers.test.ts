@@ -24,10 +24,10 @@ const time = Date.parse("2031-01-02T03:04:05Z");
 /** A contract and a scheduled entry for it. */
 async function createScheduledContract() {
   const store = openMemoryStore({ collections, wall: systemWallClock });
-  const entry = await store.transaction("prepare", async (tx): Promise<ScheduledEntry> => {
+  const entry = await store.transaction("prepare", (tx): ScheduledEntry => {
     applySeed(tx, parseSeed(namedSeeds.demo), createSeededIds("test"));
-    const workspace = (await tx.get(workspaces, 1))!;
-    const user = (await tx.get(users, 11))!;
+    const workspace = tx.get(workspaces, 1)!;
+    const user = tx.get(users, 11)!;
     const template = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
     const contract = createContract(tx, { workspace, user }, time, template);
     tx.put(contracts, contract);
@@ -38,14 +38,13 @@ async function createScheduledContract() {
     return entry;
   });
   const kinds = createContractJobHandlers({ clock: { now: () => time }, settings: defaultSettings });
-  const listActivities = () =>
-    store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
+  const listActivities = () => store.read((view) => view.list(webhookEvents).map(({ activity }) => activity));
   const queued = () => store.read((view) => view.count(schedule));
   const run = async () => {
-    const commit = await store.read((view) =>
+    const [run] = await store.read((view) => [
       kinds["email-delivery"]!.start(view, entry, new AbortController().signal),
-    );
-    return store.transaction("record", commit);
+    ]);
+    return store.transaction("record", await run!);
   };
   const leave = () => store.transaction("leave", (tx) => endContractEntries(tx, 1));
   const row = () => store.read((view) => view.get(contracts, 1));

@@ -87,7 +87,7 @@ async function createSignedPut(putBlob: Blobs["put"]) {
     created_at: 1_000,
     blob: null,
   };
-  const signed = await context.store.transaction("test", async (tx) => {
+  const signed = await context.store.transaction("test", (tx) => {
     tx.put(storedObjects, object);
     return signObjectUrl(tx, context, "PUT", object);
   });

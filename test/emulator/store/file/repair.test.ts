@@ -38,9 +38,9 @@ async function damage(file: string, from: string, to: string): Promise<string> {
 
 async function readPeople(path: string): Promise<{ ids: number[]; owned: number }> {
   const store = await open(path);
-  const contents = await store.read(async (view) => ({
-    ids: (await view.list(people)).map((row) => row.id),
-    owned: await view.size(owners),
+  const contents = await store.read((view) => ({
+    ids: view.list(people).map((row) => row.id),
+    owned: view.size(owners),
   }));
   await store.close();
   return contents;

@@ -61,19 +61,19 @@ export function defineCausesSuite(open: Open): void {
       const { store } = await open(t, withCauses);
       const causeIds: (string | undefined)[] = [];
       const advanceStore = addCause(store, createCause("advance:1"));
-      await advanceStore.transaction("record", async (tx) => {
+      await advanceStore.transaction("record", (tx) => {
         causeIds.push(tx.cause?.id);
-        await tx.withCause(createCause("timer:1"), () => {
+        tx.withCause(createCause("timer:1"), () => {
           causeIds.push(tx.cause?.id);
           tx.put(people, createPerson(1));
         });
         // Written earlier, so that only its id is known.
-        await tx.withCause({ id: "request:9" }, () => {
+        tx.withCause({ id: "request:9" }, () => {
           causeIds.push(tx.cause?.id);
           tx.put(people, createPerson(2));
         });
-        await tx.withCause(createCause("timer:2"), () => causeIds.push(tx.cause?.id));
-        await tx.withCause(undefined, () => causeIds.push(tx.cause?.id));
+        tx.withCause(createCause("timer:2"), () => causeIds.push(tx.cause?.id));
+        tx.withCause(undefined, () => causeIds.push(tx.cause?.id));
         causeIds.push(tx.cause?.id);
       });
       assert.deepEqual(causeIds, ["advance:1", "timer:1", "request:9", "timer:2", undefined, "advance:1"]);
@@ -82,9 +82,9 @@ export function defineCausesSuite(open: Open): void {
 
     it("is dropped for newer ones when there are too many", async (t) => {
       const { store } = await open(t, withCauses);
-      await store.transaction("many", async (tx) => {
+      await store.transaction("many", (tx) => {
         for (let n = 1; n <= maxCauses + 2; n += 1) {
-          await tx.withCause(createCause(`request:${n}`), () => tx.put(people, createPerson(1)));
+          tx.withCause(createCause(`request:${n}`), () => tx.put(people, createPerson(1)));
         }
       });
       const ids = await listCauseIds(store);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createPerson, exportContent, owners, people, resetStore } from "../../../support/store.ts";
-import { createSignal } from "./hands.ts";
 import type { Open } from "./open.ts";
 
 /** When watchers are notified, and what is stored by then. */
@@ -85,20 +84,6 @@ export function defineDurableSuite(open: Open): void {
       if (durable) assert.equal((await exportContent(await durable.afterKill())).rows.people?.length, 1);
       await writing;
       assert.deepEqual(notifications, ["people"]);
-    });
-
-    it("does not wait for open transactions or readers", async (t) => {
-      const { store } = await open(t);
-      const leave = createSignal();
-      const writing = store.transaction("open", async (tx) => {
-        tx.put(people, createPerson(1));
-        await store.waitUntilDurable();
-        await leave.signaled;
-      });
-      await store.waitUntilDurable();
-      leave.raise();
-      await writing;
-      await store.read(() => store.waitUntilDurable());
     });
   });
 

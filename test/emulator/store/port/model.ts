@@ -86,12 +86,10 @@ function listOf(model: Model, slice: IndexQuery<"age" | "tag">): { rows: Person[
 }
 
 async function compare(store: Store, model: Model): Promise<void> {
-  const contents = await store.read(async (view) => ({
-    lists: await Promise.all(
-      slices.map(async (slice) => ({ rows: await view.list(people, slice), count: await view.count(people, slice) })),
-    ),
-    owners: await Promise.all([...model.owners.keys()].map((name) => view.lookup(owners, name))),
-    size: await view.size(owners),
+  const contents = await store.read((view) => ({
+    lists: slices.map((slice) => ({ rows: view.list(people, slice), count: view.count(people, slice) })),
+    owners: [...model.owners.keys()].map((name) => view.lookup(owners, name)),
+    size: view.size(owners),
   }));
   assert.deepEqual(contents, {
     lists: slices.map((slice) => listOf(model, slice)),

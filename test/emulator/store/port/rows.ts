@@ -17,14 +17,14 @@ export function defineRowsSuite(open: Open): void {
         tx.put(people, createPerson(3, { age: 30 }));
         tx.put(people, createPerson(4));
       });
-      const contents = await store.read(async (view) => ({
-        all: getIds(await view.list(people)),
-        newest: getIds(await view.list(people, { reverse: true, offset: 1, limit: 2 })),
-        byAge: getIds(await view.list(people, { by: "age" })),
-        thirty: getIds(await view.list(people, { by: "age", equals: 30, reverse: true })),
-        from21: getIds(await view.list(people, { by: "age", from: 21, to: 30, offset: 1 })),
-        tagged: getIds(await view.list(people, { by: "tag", equals: "a" })),
-        counts: [await view.count(people), await view.count(people, { by: "age" })],
+      const contents = await store.read((view) => ({
+        all: getIds(view.list(people)),
+        newest: getIds(view.list(people, { reverse: true, offset: 1, limit: 2 })),
+        byAge: getIds(view.list(people, { by: "age" })),
+        thirty: getIds(view.list(people, { by: "age", equals: 30, reverse: true })),
+        from21: getIds(view.list(people, { by: "age", from: 21, to: 30, offset: 1 })),
+        tagged: getIds(view.list(people, { by: "tag", equals: "a" })),
+        counts: [view.count(people), view.count(people, { by: "age" })],
       }));
       assert.deepEqual(contents, {
         all: [1, 2, 3, 4],
@@ -43,10 +43,7 @@ export function defineRowsSuite(open: Open): void {
         for (const id of [1, 2, 3]) tx.put(people, createPerson(id, { age: id }));
       });
       await store.transaction("replace", (tx) => tx.put(people, createPerson(1, { age: 9 })));
-      const results = await store.read(async (view) => [
-        getIds(await view.list(people)),
-        getIds(await view.list(people, { by: "age" })),
-      ]);
+      const results = await store.read((view) => [getIds(view.list(people)), getIds(view.list(people, { by: "age" }))]);
       assert.deepEqual(results, [
         [1, 2, 3],
         [2, 3, 1],
@@ -71,10 +68,10 @@ export function defineRowsSuite(open: Open): void {
         tx.unmap(owners, "eu-1", ["a", "a", "b", "nobody"]).removed,
       ]);
       assert.deepEqual(moved, [0, 1, 1]);
-      const results = await store.read(async (view) => [
-        await view.lookup(owners, "a"),
-        await view.lookup(owners, "b"),
-        await view.size(owners),
+      const results = await store.read((view) => [
+        view.lookup(owners, "a"),
+        view.lookup(owners, "b"),
+        view.size(owners),
       ]);
       assert.deepEqual(results, [undefined, "us-1", 3]);
     });

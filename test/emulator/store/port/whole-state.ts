@@ -117,7 +117,9 @@ export function defineWholeStateSuite(open: Open): void {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => tx.put(people, createPerson(1)));
       await assert.rejects(
-        resetStore(store, () => Promise.reject(new Error("no"))),
+        resetStore(store, () => {
+          throw new Error("no");
+        }),
         { message: "no" },
       );
       assert.deepEqual(getIds(await store.read((view) => view.list(people))), [1]);

@@ -15,16 +15,14 @@ async function findLostWrites(database: { url: string; schema: string }, acknowl
   const sortedIds = [...acknowledgedIds];
   const store = await readStoredState(database);
   const numbers = await store.transaction("count", (tx) => tx.next("numbers"));
-  return store.read(async (view) => {
-    const rows = await view.list(people);
+  return store.read((view) => {
+    const rows = view.list(people);
     const ids = new Set(rows.map(({ id }) => id));
-    const storedOwners = await Promise.all(
-      rows.flatMap(({ id }) => [`a${id}`, `b${id}`].map((value) => view.lookup(owners, value))),
-    );
+    const storedOwners = rows.flatMap(({ id }) => [`a${id}`, `b${id}`].map((value) => view.lookup(owners, value)));
     return {
       lost: sortedIds.filter((id) => !ids.has(id)),
       halves: storedOwners.filter((owner) => owner !== "eu-1").length,
-      counts: [(await view.size(owners)) - 2 * rows.length, numbers - 1 - rows.length],
+      counts: [view.size(owners) - 2 * rows.length, numbers - 1 - rows.length],
     };
   });
 }
