@@ -11,7 +11,7 @@ import type { EmulatorSettings } from "../domain/settings.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import type { Transaction } from "../store/port.ts";
 import { maxRetentionMs } from "../store/rows.ts";
-import { type Delivery, type DeliveryAttempt, deliveries, toAttemptName } from "./deliveries.ts";
+import { type Delivery, type DeliveryAttempt, type DeliveryOutcome, deliveries, toAttemptName } from "./deliveries.ts";
 import { type Webhook, type WebhookStatus, webhookRows } from "./webhooks.ts";
 
 interface EndedAttempt {
@@ -32,9 +32,13 @@ export function recordOutcome(tx: Transaction, endedAttempt: EndedAttempt): stri
   const webhook = tx.get(webhookRows, delivery.webhook_id);
   const disabled = webhook !== undefined && countAttempt(tx, webhook, attempt) !== "ACTIVE";
 
-  // After a successful resend, and for a resend itself, only a success changes the delivery.
+  // After a successful resend, and for a resend itself, a failure changes only the retention of the delivery.
   const isEnded = resend || delivery.outcome === "delivered";
-  const change = isSuccess ? createSuccessChange(at) : isEnded ? {} : createFailureChange(tx, endedAttempt);
+  const change = isSuccess
+    ? createSuccessChange(at)
+    : isEnded
+      ? extendRetention(delivery, at)
+      : createFailureChange(tx, endedAttempt);
   const updatedDelivery: Delivery = {
     ...delivery,
     ...change,
@@ -72,6 +76,9 @@ function createSuccessChange(at: number): DeliveryChange {
   return { outcome: "delivered", next_attempt_at: null, keep_until: getRetentionEnd("delivered", at) };
 }
 
+const extendRetention = ({ outcome, keep_until }: Delivery, at: number): DeliveryChange =>
+  keep_until === null ? {} : { keep_until: getRetentionEnd(outcome, at) };
+
 function createFailureChange(tx: Transaction, { delivery, attempt: { at }, settings }: EndedAttempt): DeliveryChange {
   const failures = delivery.failures + 1;
   const retrySchedule = getRetrySchedule(tx.get(workspaces, delivery.workspace_id), settings);
@@ -107,5 +114,5 @@ export const getRetrySchedule = (
 ): RetrySchedule => workspace?.retry_schedule ?? retrySchedule;
 
 /** Returns the virtual milliseconds after which a final record can be deleted (DECISIONS.md, C21). */
-export const getRetentionEnd = (outcome: "delivered" | "other", at: number): number =>
+export const getRetentionEnd = (outcome: DeliveryOutcome | "other", at: number): number =>
   at + (outcome === "delivered" ? deliveredRetentionMs : maxRetentionMs);

@@ -195,6 +195,27 @@ describe("delivery log", () => {
     assert.deepEqual(await countRowsAt(to + daysToMs(90)), { deliveries: 0, attempts: 0, events: 0 });
   });
 
+  it("retains an ended delivery from its last attempt, also from a failed resend", async (t) => {
+    const office = await createDeliveryFixture(t);
+    const sink = await startReceiver(t);
+    sink.respond(500);
+    await office.subscribe(sink.url, { failure_count: 5 });
+    await office.happen("CONTRACT_CREATED");
+    const { to: skippedAt } = await office.runner.advance({ untilIdle: true });
+    const resentAt = skippedAt + daysToMs(89);
+    await office.runner.advance({ to: resentAt });
+    assert.equal(await resendDelivery(office, 1), "skipped_disabled");
+
+    for (const [time, count] of [
+      [resentAt + daysToMs(90) - 1, 1],
+      [resentAt + daysToMs(90), 0],
+    ] as const) {
+      await office.runner.advance({ to: time });
+      await deleteExpiredRecords(office.store, office.clock.now());
+      assert.equal((await countRows(office.store)).deliveries, count);
+    }
+  });
+
   it("skips due deliveries of a deleted webhook", async (t) => {
     const office = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
