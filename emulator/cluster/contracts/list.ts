@@ -205,16 +205,17 @@ function parseFilter(
   texts: readonly string[],
   workspace: Workspace,
 ): Filter | Range | string {
+  const isOrdered = contractFilters[field] === "order";
+  if (isOrdered && texts.some((text) => Number.isNaN(parseNumbers(field, text).from)))
+    return `Input should be a valid ${dateFilters.includes(field) ? "date" : "number"}`;
   if (operator === "$eq" || operator === "$in") return createEqualFilter(field, texts, workspace);
   if (operator === "$ne") {
     const { matches } = createEqualFilter(field, texts, workspace);
     return { field, matches: (actual) => !matches(actual) };
   }
   const toRange = rangeBuilders[operator];
-  if (!toRange || contractFilters[field] !== "order") return "Invalid filter operator";
-  const bound = parseNumbers(field, texts[0]!);
-  if (Number.isNaN(bound.from)) return `Input should be a valid ${dateFilters.includes(field) ? "date" : "number"}`;
-  return { ...everyNumber, ...toRange(bound) };
+  if (!toRange || !isOrdered) return "Invalid filter operator";
+  return { ...everyNumber, ...toRange(parseNumbers(field, texts[0]!)) };
 }
 
 /** Indexed IDs and times are not negative integers, so each of their ranges has a first and a last value. */

@@ -209,6 +209,9 @@ describe("contract list", () => {
       ["?filter__created_at[$gt]=soon", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
       ["?filter__created_at[$gt]=week 1", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
       ["?filter__created_at[$gt]=2031-02-30", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
+      ["?filter__contract_id=T-1", { filter__contract_id: ["Input should be a valid number"] }],
+      ["?filter__contract_id[$in]=1,x", { "filter__contract_id[$in]": ["Input should be a valid number"] }],
+      ["?filter__created_at[$ne]=today", { "filter__created_at[$ne]": ["Input should be a valid date"] }],
       ["?limit=101", { limit: ["Input should be less than or equal to 100"] }],
       ["?page=0", { page: ["Input should be greater than or equal to 1"] }],
     ];
