@@ -147,7 +147,7 @@ export const ImportExecutedRequest = z
     file_name: z.string().min(1).describe("Name of the document, ending in .pdf"),
     file_base64: base64(z.string().optional(), "PDF in base64; required"),
     creator_organization_entity_id: Identifier.optional().describe("Entity of the workspace; required"),
-    counterparty_organization_name: z.string().nullish().describe("Name of the counterparty"),
+    counterparty_organization_name: z.string().min(1).nullish().describe("Name of the counterparty"),
     counterparty_is_individual: z
       .boolean()
       .nullish()

@@ -122,6 +122,11 @@ describe("import of an executed contract", () => {
       },
     ],
     [
+      "an empty name of the counterparty",
+      { counterparty_organization_name: "" },
+      { counterparty_organization_name: ["String should have at least 1 character"] },
+    ],
+    [
       "missing fields",
       { contract_name: undefined, contract_type_id: undefined, file_name: undefined },
       { contract_name: ["Field required"], contract_type_id: ["Field required"], file_name: ["Field required"] },
