@@ -38,7 +38,7 @@ const schemaNames: Readonly<Record<DocumentedService, string>> = {
     EmailActivityData KeyPointerActivityData MailerActivityData NotificationActivityData SendingActivityData
     Address AddressRequest Assignee Attribute Comment Contact CounterPartyDetails
     CounterpartyRecord CreateContractRequest CreateIntakeRequest CreatedContract ExternalMetadata
-    ExternalMetadataRequest Identifier ImportExecutedRequest IntakeDetail IntakeRecord IntakeStatus KeyPointer
+    ExternalMetadataRequest ImportExecutedRequest IntakeDetail IntakeRecord IntakeStatus KeyPointer
     ListedContract NumberedContract OrgUser OrganizationAddress PocDetails Priority RecipientRecord RoleRecord
     SendRequest SignatoryDetails Subscription SubscriptionRequest Task TemplateRecord UpdateIntakeRequest
     UploadRequest UploadReviewRequest UploadSignRequest Uploads WebhookCounterparty WebhookEntity WebhookPerson

@@ -122,12 +122,6 @@ export const uploadForSignature = defineOperation({
   ],
 });
 
-/** A number or its decimal string, because some systems store IDs as strings. */
-export const Identifier = z.union([
-  z.int(),
-  z.string().regex(/^\d+$/, { error: "Input should be a valid integer, unable to parse string as an integer" }),
-]);
-
 /** Requires one of two spellings. The first is reported as missing, together with other invalid fields. */
 function requireOneOf<Name extends string>(name: Name, other: Name) {
   const isThere = (body: { readonly [Key in Name]?: unknown }) => body[name] !== undefined || body[other] !== undefined;
@@ -143,10 +137,10 @@ function requireOneOf<Name extends string>(name: Name, other: Name) {
 export const ImportExecutedRequest = z
   .object({
     contract_name: z.string().min(1).describe("Name of the contract"),
-    contract_type_id: Identifier.describe("Contract type of the workspace"),
+    contract_type_id: z.int().describe("Contract type of the workspace"),
     file_name: z.string().min(1).describe("Name of the document, ending in .pdf"),
     file_base64: base64(z.string().optional(), "PDF in base64; required"),
-    creator_organization_entity_id: Identifier.optional().describe("Entity of the workspace; required"),
+    creator_organization_entity_id: z.int().optional().describe("Entity of the workspace; required"),
     counterparty_organization_name: z.string().min(1).nullish().describe("Name of the counterparty"),
     counterparty_is_individual: z
       .boolean()
@@ -155,7 +149,7 @@ export const ImportExecutedRequest = z
     counterparty_poc_details: PocDetails.nullish(),
     external_metadata: ExternalMetadataRequest.nullish(),
     file_content: base64(z.string().optional(), "Alias of file_base64"),
-    organization_entity_id: Identifier.optional().describe("Alias of creator_organization_entity_id"),
+    organization_entity_id: z.int().optional().describe("Alias of creator_organization_entity_id"),
     counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),
   })
   .refine(...requireOneOf("file_base64", "file_content"))

@@ -122,6 +122,14 @@ describe("import of an executed contract", () => {
       },
     ],
     [
+      "null instead of IDs",
+      { contract_type_id: null, creator_organization_entity_id: null },
+      {
+        contract_type_id: ["Input should be a valid integer"],
+        creator_organization_entity_id: ["Input should be a valid integer"],
+      },
+    ],
+    [
       "an empty name of the counterparty",
       { counterparty_organization_name: "" },
       { counterparty_organization_name: ["String should have at least 1 character"] },
