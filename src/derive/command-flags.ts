@@ -98,9 +98,7 @@ type ValueOf<Type extends ValueType | "switch"> = Type extends "integer" | "numb
   ? number
   : Type extends "boolean" | "switch"
     ? boolean
-    : Type extends "scalar"
-      ? string | number
-      : string;
+    : string;
 
 type OneOf<Spec> = Spec extends { readonly choices: readonly (infer Choice)[] }
   ? Choice

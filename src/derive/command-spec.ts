@@ -13,8 +13,8 @@ export interface PositionalSpec {
   readonly suggestions?: readonly string[];
 }
 
-/** Type of a flag's value. A `scalar` is an integer if it looks like one, otherwise text. */
-export type ValueType = "text" | "integer" | "number" | "boolean" | "scalar";
+/** Type of a flag's value. */
+export type ValueType = "text" | "integer" | "number" | "boolean";
 
 /** Declaration of one flag. A `boolean` is a pair, `--urgent` and `--no-urgent`. A `switch` has no opposite. */
 export interface FlagSpec {

@@ -47,7 +47,7 @@ export function listScalarFields(schema: JsonSchema): ScalarField[] {
     const item = repeatable ? skipNull((resolved.items ?? {}) as JsonSchema) : resolved;
     const type = findValueType(item);
     if (type === undefined) return [];
-    const choices = type === "text" || type === "scalar" ? findChoices(item) : undefined;
+    const choices = type === "text" ? findChoices(item) : undefined;
     const placeholder = type === "text" ? getPlaceholder(item) : undefined;
     return [
       {
@@ -102,12 +102,11 @@ function findValueType(schema: JsonSchema): ScalarField["type"] | undefined {
   const union = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (union) {
     const types = new Set(union.map(findValueType));
-    if (types.has(undefined)) return undefined;
-    return types.size === 1 ? [...types][0] : "scalar";
+    return types.size === 1 ? [...types][0] : undefined;
   }
   if (schema.enum || "const" in schema) {
     const values = (schema.enum as unknown[] | undefined) ?? [schema.const];
-    return values.every((value) => typeof value === "string") ? "text" : "scalar";
+    return values.every((value) => typeof value === "string") ? "text" : undefined;
   }
   switch (schema.type) {
     case "string":
@@ -126,7 +125,7 @@ function isFree(schema: JsonSchema): boolean {
   if (schema.minimum === Number.MIN_SAFE_INTEGER && schema.maximum === Number.MAX_SAFE_INTEGER) {
     return isFree(omit(schema, "minimum", "maximum"));
   }
-  return findValueType(schema) !== "scalar" && hasOnlyKeys(schema, "type", "enum", "const");
+  return hasOnlyKeys(schema, "type", "enum", "const");
 }
 
 const hasOnlyKeys = (schema: JsonSchema, ...keys: string[]): boolean =>

@@ -104,7 +104,6 @@ describe("command of an operation", () => {
       address: z.email(),
       short: z.string().max(3),
       some: z.array(z.string()).min(1),
-      either: z.union([z.int(), z.string()]),
     };
     assert.deepEqual(getSchemaChecked(z.object({ ...free, ...ruled })), Object.keys(ruled));
     assert.equal(getSchemaChecked(z.object({ even: z.int().refine((n) => n % 2 === 0) })), "all");
@@ -124,7 +123,6 @@ describe("command of an operation", () => {
         count: z.int().default(3),
         urgent: z.boolean().optional(),
         level: z.enum(["LOW", "HIGH"]).nullable().optional(),
-        either: z.union([z.int(), z.string()]).optional(),
         always: z.literal(true).optional(),
       }),
     );
@@ -136,7 +134,6 @@ describe("command of an operation", () => {
         { flag: "count", type: "integer", description: "", default: 3 },
         { flag: "urgent", type: "boolean", description: "" },
         { flag: "level", type: "text", description: "", choices: ["LOW", "HIGH"] },
-        { flag: "either", type: "scalar", description: "" },
         { flag: "always", type: "switch", description: "" },
       ],
     );

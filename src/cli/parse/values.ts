@@ -30,8 +30,6 @@ export function convertValue(
     case "boolean":
       if (text !== "true" && text !== "false") throw createValueError(label, "true or false", text);
       return text === "true";
-    case "scalar":
-      return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
     case "text":
       return text;
   }
