@@ -9,6 +9,7 @@ import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { buildContractPath } from "./contracts/links.ts";
 import { type Contract, contracts, formatCompositeId, toWorkspaceKey } from "./contracts/rows.ts";
 import { listUsersByEmail } from "./identity/grants.ts";
+import { renderProblemPage } from "./recipient-pages/contract-page.ts";
 import { createPageResponse, createRedirect } from "./response.ts";
 
 interface AppPage {
@@ -54,9 +55,13 @@ const iframePath = "/router/v1/crm_a/iframe";
 /** Responds with the page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
 const openIframe: ForwardedHandler = async (request, context, finding) => {
   const query = parseQuery(request);
-  const contract = query.get("contract_id");
+  const id = query.get("contract_id");
   const workspaceIds = await findActingWorkspaces(query, context, finding);
-  if (contract) return createRedirect(await renderContractPage(contract, workspaceIds, context));
+  if (id) {
+    const row = await findNamedContract(id, workspaceIds, context);
+    if (row) return createRedirect(buildPageUrl(context, row));
+    return renderProblemPage(404, "Contract not found", `Contract ${id} not found.`);
+  }
 
   const page = {
     cluster_id: context.cluster.id,
@@ -71,11 +76,11 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
   return renderAppPage({ title: "Contracts in crm_a", content, context: page });
 };
 
-/** Accepts a composite or a plain id. An unknown id leads to an error page. */
-async function renderContractPage(id: string, workspaceIds: readonly number[], { store, cluster }: ClusterContext) {
-  const row = /^\d{1,15}$/.test(id) ? await store.read((view) => view.get(contracts, Number(id))) : undefined;
+/** Accepts a composite or a plain ID. */
+async function findNamedContract(id: string, workspaceIds: readonly number[], { store }: ClusterContext) {
+  const row = await store.read((view) => view.get(contracts, Number(id.replace(/^[TH]-/, ""))));
   const isVisible = row && workspaceIds.includes(row.workspace_id) && row.deleted_at === null;
-  return `${cluster.url}/contracts/${encodeURIComponent(isVisible ? formatCompositeId(row) : id)}`;
+  return isVisible && [String(row.id), formatCompositeId(row)].includes(id) ? row : undefined;
 }
 
 /** Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
