@@ -83,6 +83,16 @@ describe("user at a terminal", () => {
     assert.deepEqual([exit, stdout, ada.waiting()], [0, "wk_1\n", []], stderr);
   });
 
+  it("selects a setting and types its value", async (t) => {
+    const cwd = await createTestFolder(t);
+    const url = "https://router.example";
+    const ada = simulateUser(["Key", enterKey], ["Value", `${url}${enterKey}`]);
+    const { exit, stderr } = await runCli("config set", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual([exit, ada.waiting()], [0, []], stderr);
+    const { profiles } = JSON.parse(await readFile(join(cwd, "profiles.json"), "utf8"));
+    assert.deepEqual(profiles, { default: { router_url: url } });
+  });
+
   it("selects among existing clusters", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     const ada = simulateUser(["Cluster id", `${downKey}${enterKey}`]);

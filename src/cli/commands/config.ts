@@ -11,7 +11,7 @@ import {
 import { readVariable, resolveServiceSettings } from "../connection/resolve-settings.ts";
 import { readSecret } from "../parse/body.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
-import { CommandFailedError, UsageError } from "../process/failure.ts";
+import { CommandFailedError, InputRequiredError, UsageError } from "../process/failure.ts";
 import { canPrompt, confirmYes } from "../prompt/terminal.ts";
 
 const configGet = defineCommand({
@@ -145,7 +145,7 @@ async function readValue(
   const { host, globals, signal } = context;
   if (!isSecret) {
     if (file !== undefined) throw new UsageError(`--secret-file cannot be used with ${key}, which is not a secret`);
-    if (!givenValue?.trim()) throw new UsageError("<value> is required", { hint: "See svc config set --help." });
+    if (!givenValue?.trim()) throw new InputRequiredError("value", "<value> is required");
     return givenValue;
   }
   if (givenValue !== undefined) {
