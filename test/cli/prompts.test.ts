@@ -124,6 +124,38 @@ describe("user at a terminal", () => {
     assert.deepEqual(login.waiting(), []);
   });
 
+  it("is prompted for fields that depend on the values of others", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    const ada = simulateUser(
+      ["Is individual", `y${enterKey}`],
+      ["Contact name", `Jo${enterKey}`],
+      ["Contact email", `jo@acme.example${enterKey}`],
+    );
+    const created = await svc("contracts counterparties create --json=name", ada);
+    assert.deepEqual(
+      [created.exit, created.stdout && JSON.parse(created.stdout), ada.waiting()],
+      [0, { name: "Jo" }, []],
+      created.stderr,
+    );
+
+    const incoming = simulateUser(
+      ["Direction", enterKey],
+      ["One of these options", `${downKey}${downKey}${enterKey}`],
+      ["Status", `503${enterKey}`],
+    );
+    assert.equal((await svc("emulator fault add", incoming)).exit, 0);
+    const outgoing = simulateUser(["Direction", `${downKey}${enterKey}`], ["Effect", enterKey]);
+    assert.equal((await svc("emulator fault add", outgoing)).exit, 0);
+    const faults = await json<{ status: number; effect: string }[]>("emulator fault list");
+    assert.deepEqual(
+      [faults.map(({ status, effect }) => status ?? effect), incoming.waiting(), outgoing.waiting()],
+      [[503, "duplicate"], [], []],
+    );
+
+    const clock = simulateUser(["One of these options", `${downKey}${downKey}${enterKey}`]);
+    assert.deepEqual([(await svc("emulator clock advance", clock)).exit, clock.waiting()], [0, []]);
+  });
+
   it("enters values that cannot be listed and sees validation errors immediately", async (t) => {
     const { svc } = await startCliEmulator(t);
     const ada = simulateUser(

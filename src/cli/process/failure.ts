@@ -45,10 +45,10 @@ export const createMissingFieldsError = (fields: readonly string[]): UsageError 
  * terminal, the user is prompted for the value and the command restarts. Otherwise, it is a UsageError.
  */
 export class InputRequiredError extends UsageError {
-  /** Declared name of the flag or positional. */
-  readonly input: string;
+  /** Declared name of the flag or positional, or of the flags of which one is required. */
+  readonly input: string | readonly string[];
 
-  constructor(input: string, message: string, options: UsageOptions = {}) {
+  constructor(input: string | readonly string[], message: string, options: UsageOptions = {}) {
     super(message, options);
     this.input = input;
   }

@@ -31,6 +31,15 @@ export async function askForMissing(missing: MissingInput, input: CommandInput, 
   return { ...input, positionals, flags };
 }
 
+/** Prompts for one of several flags and its value. */
+export async function askForOneOf(flags: readonly FlagSpec[], input: CommandInput, context: Context, command: string) {
+  const choices = flags.map((spec) => ({ value: spec, name: `--${spec.flag}  ${spec.description}` }));
+  const spec = await askChoice("One of these options is required:", choices, context);
+  if (spec.type === "boolean" || spec.type === "switch")
+    return { ...input, flags: { ...input.flags, [spec.flag]: true } };
+  return askForMissing({ positionals: [], flags: [spec], body: [] }, input, context, command);
+}
+
 type InputSpec = PositionalSpec | FlagSpec;
 
 async function promptForInput(field: string, spec: InputSpec, context: Context, command: string) {

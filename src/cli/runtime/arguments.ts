@@ -13,7 +13,7 @@ import {
   readSecret,
 } from "../parse/body.ts";
 import type { CommandInput } from "../parse/declaration.ts";
-import { createMissingFieldsError, UsageError } from "../process/failure.ts";
+import { createMissingFieldsError, InputRequiredError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
 /** Flags override `--set`, and `--set` overrides `--data` (DECISIONS.md, L22). */
@@ -104,6 +104,22 @@ export function toUsageError(
       ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)`
       : describeProblem(path.join("."), message);
   });
+  const error = createUsageError(problems, lines);
+  const alternatives = problems.map((problem) => findRequiredFlags(spec, problem));
+  const isInDocument = flags.data !== undefined || flags.set !== undefined;
+  return isInDocument || alternatives.some(({ length }) => length === 0)
+    ? error
+    : new InputRequiredError(alternatives[0]!, error.message, error);
+}
+
+/** Finds the flags of which one supplies the missing input. Returns an empty list for any other problem. */
+function findRequiredFlags({ flags }: CommandSpec, { in: part, path, message, missing }: ArgumentProblem): string[] {
+  const isConstraint = path.length === 0 && message.endsWith(" is required");
+  const names = isConstraint ? (message.match(/\w+/g) ?? []) : missing && path.length === 1 ? path : [];
+  return flags.flatMap(({ flag, target }) => (target?.in === part && names.includes(target.name) ? [flag] : []));
+}
+
+function createUsageError(problems: readonly ArgumentProblem[], lines: readonly string[]): UsageError {
   const isMissing = ({ in: part, missing, path }: ArgumentProblem) => missing && part !== "params" && path.length > 0;
   if (problems.every(isMissing)) return createMissingFieldsError(lines);
   const completeLines = lines.map((line, i) =>

@@ -11,6 +11,7 @@ import {
   writeTraceparent,
 } from "../../base/otel.ts";
 import { svcVersion } from "../../base/version.ts";
+import { ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { CapturedRun, Context, NestedRunOptions } from "../command.ts";
 import { loadWrittenCommand } from "../command-tree/written-commands.ts";
@@ -145,15 +146,28 @@ async function runWithPrompts(declaration: DeclaredCommand, input: CommandInput,
       const command = await loadWrittenCommand(declaration.words, declaration.module);
       return await command.run(currentInput, context, declaration.spec);
     } catch (error) {
-      if (!(error instanceof InputRequiredError)) {
+      const missing = error instanceof InputRequiredError ? error : findRequiredField(error, declaration, currentInput);
+      if (!missing || (missing !== error && !canPrompt(context.host, context.globals))) {
         const named = await suggestExistingNames(error, declaration, currentInput, context);
         const explained = addNextCommand(named, currentInput);
         const hint = findStaleVariablesHint(explained, context);
         throw hint === undefined ? explained : new PartialFailureError(explained, [], { hint });
       }
-      currentInput = await supplementInput(declaration, currentInput, error, context);
+      currentInput = await supplementInput(declaration, currentInput, missing, context);
     }
   }
+}
+
+/** Some fields are only required by the service, because other fields have certain values. */
+function findRequiredField(error: unknown, { flags }: DeclaredCommand, input: CommandInput) {
+  const lines = error instanceof ServiceError ? error.problem.fields : [];
+  const missingFlags = lines.map((line) => {
+    const [, field] = /^(\w+): Field required$/.exec(line) ?? [];
+    const spec = flags.find(({ target }) => target?.in === "body" && target.name === field);
+    return spec && input.flags[spec.flag] === undefined ? spec.flag : undefined;
+  });
+  const [flag] = missingFlags;
+  return flag === undefined || missingFlags.includes(undefined) ? undefined : new InputRequiredError(flag, lines[0]!);
 }
 
 /** Without a terminal, missing input exits with 2 before credentials and addresses resolve (DECISIONS.md, L6, L7). */
@@ -185,10 +199,12 @@ async function supplementInput(
   missing: InputRequiredError,
   context: Context,
 ): Promise<CommandInput> {
-  const positionals = declaration.positionals.filter(({ name }) => name === missing.input);
-  const flags = declaration.flags.filter(({ flag }) => flag === missing.input);
+  const names = [missing.input].flat();
+  const positionals = declaration.positionals.filter(({ name }) => names.includes(name));
+  const flags = declaration.flags.filter(({ flag }) => names.includes(flag));
   if (positionals.length + flags.length === 0 || !canPrompt(context.host, context.globals)) throw missing;
-  const { askForMissing } = await import("../prompt/missing-input.ts");
+  const { askForMissing, askForOneOf } = await import("../prompt/missing-input.ts");
+  if (flags.length > 1) return askForOneOf(flags, input, context, declaration.words.join(" "));
   return askForMissing({ positionals, flags, body: [] }, input, context, declaration.words.join(" "));
 }
 
