@@ -106,8 +106,8 @@ describe("user at a terminal", () => {
     const { svc, cwd } = await startCliEmulator(t);
     await writeFile(join(cwd, "ids.txt"), "c-1\n");
     const env = { SVC_STATE_DIR: join(cwd, "state") };
-    const ada = simulateUser(["Cluster", `${downKey}${enterKey}`]);
-    const result = await svc("router map-clients ids.txt", { ...ada, env });
+    const ada = simulateUser(["File", `ids.txt${enterKey}`], ["Cluster", `${downKey}${enterKey}`]);
+    const result = await svc("router map-clients", { ...ada, env });
     assert.deepEqual(
       [result.exit, result.stdout, ada.waiting()],
       [0, "Mapped 1 client ID to us-1\n", []],

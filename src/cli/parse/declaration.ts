@@ -75,7 +75,10 @@ export function formatFlagValue({ flag, type, placeholder, optionalValue }: Flag
 export interface MissingInput {
   readonly positionals: readonly PositionalSpec[];
   readonly flags: readonly FlagSpec[];
-  /** Required fields of the body. They can also come from --data or --set, so they are never rejected here. */
+  /**
+   * Required fields of the body. They can also come from --data or --set, so they are never rejected here. A command
+   * that reads a file asks for it instead.
+   */
   readonly body: readonly FlagSpec[];
 }
 
@@ -87,7 +90,7 @@ export function findMissingInput(
   const isMissing = ({ flag, required }: FlagSpec) =>
     required === true && input.flags[flag] === undefined && !isInFile(flag);
   const isGiven = (name: string) => input.positionals[name] !== undefined || input.flags[name] !== undefined;
-  const hasBody = ["data", "set", ...bodyFrom].some(isGiven);
+  const hasBody = ["data", "set", ...bodyFrom].some(isGiven) || positionals.some(({ name }) => bodyFrom.includes(name));
   return {
     positionals: positionals.filter(({ name, optional, variadic }) => {
       const value = input.positionals[name];
