@@ -52,7 +52,8 @@ async function promptForInput(field: string, spec: InputSpec, context: Context, 
       ? askSeveral(question, choices, true, context)
       : askChoice(question, choices, context);
   }
-  if (/secret|password/.test(field) && !/file$/.test(field)) return askSecret(question, context);
+  const isSecret = "isSecret" in spec || /secret|password/.test(field);
+  if (isSecret && !/file$/.test(field)) return askSecret(question, context);
   return askText(question, context, createPromptValidator(field, type, spec.choices));
 }
 
@@ -107,6 +108,8 @@ const unfinishedStatuses = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
 
 const statusesFor = lookupTable<readonly string[]>({
   "contracts send": ["DRAFT"],
+  "contracts mark": ["DRAFT", "REDLINING"],
+  "contracts request-review": ["DRAFT", "REDLINING"],
   "contracts void": unfinishedStatuses,
   "contracts resend-email": ["SIGN"],
   "contracts unmark": ["SIGN"],

@@ -81,7 +81,9 @@ export async function prepareRequest<Value = unknown>(
   // The values that a signature adds are not parsed.
   const isChecked = !sign && !reads && !mustValidate(spec, input);
   const operation = isChecked ? spec : await loadOperation(spec);
-  for (const { flag } of spec.flags.filter((spec) => spec.isSecret && input.flags[spec.flag] !== undefined)) {
+  for (const { flag, isSecret } of spec.flags) {
+    const isArgument = context.argv.some((word) => word === `--${flag}` || word.startsWith(`--${flag}=`));
+    if (!isSecret || !isArgument) continue;
     await context.output.warn(`warning: other users can read --${flag} on the command line; use --${flag}-file FILE|-`);
   }
   const { args: givenArgs, contentType } = await buildArguments(spec, operation, input, context.host);
