@@ -41,3 +41,18 @@ export function describeBound(origin: string, bound: string, limit: number | big
     ? `be ${bound} ${limit}`
     : `have ${bound} ${limit} ${unit}${Number(limit) === 1 ? "" : "s"}`;
 }
+
+/** Replaces an invalid union by the problems of its intended branch. */
+export const expandUnion = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] =>
+  issue.code === "invalid_union"
+    ? findLikeliestBranch(issue.errors).flatMap((inner) =>
+        expandUnion({ ...inner, path: [...issue.path, ...inner.path] }),
+      )
+    : [issue];
+
+/** Returns the branch of a union with the deepest problems, or else the branch with the fewest problems. */
+function findLikeliestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
+  const getDepth = (issues: readonly z.core.$ZodIssue[]) =>
+    issues.reduce((max, { path }) => Math.max(max, path.length), 0);
+  return [...branches].sort((a, b) => getDepth(b) - getDepth(a) || a.length - b.length)[0] ?? [];
+}

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
-import { describeIssue } from "../base/issues.ts";
+import { describeIssue, expandUnion } from "../base/issues.ts";
 import { toPlainNumbers } from "../base/json.ts";
 import { getValueAt } from "../base/object.ts";
 import { findPlaceholders } from "../base/urls.ts";
@@ -89,7 +89,7 @@ function findPartProblems(
   value: unknown,
 ): ArgumentProblem[] {
   const issues = schema ? findIssues(schema, value) : [];
-  return issues.map((issue) => {
+  return issues.flatMap(expandUnion).map((issue) => {
     const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
     return { in: part, path, message: describeIssue(issue), missing: getValueAt(value, path) === undefined };
   });

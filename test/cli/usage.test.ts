@@ -129,6 +129,11 @@ const rejectedLines: [string, string, RegExp][] = [
     "contracts create --contract-template-id 1 --set contract_data={ --set counter_party_details=[]",
     /^error: contract_data must be an object\n/m,
   ],
+  [
+    "a body of several possible shapes",
+    "router add-signatories --set signatory_hash=5d41402a",
+    /^error: cluster is required \(--set cluster=…, or in --data\)\n/m,
+  ],
   ["incomplete JSON", 'contracts create --set x={"a":true', /--set: \{"a":true is not valid JSON/],
   [
     "JSON instead of a file",

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { expandUnion } from "../../../src/base/issues.ts";
 import { getValueAt, lookupTable } from "../../../src/base/object.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
 import {
@@ -34,15 +35,7 @@ export function toPydanticErrors({ part, issue, schema, source }: ValidationProb
       }));
   }
   if (issue.code === "invalid_union") {
-    const branch = findLikeliestBranch(issue.errors);
-    return branch.flatMap((inner) =>
-      toPydanticErrors({
-        part,
-        schema,
-        source,
-        issue: { ...inner, path: [...path, ...inner.path] } as ValidationIssue,
-      }),
-    );
+    return expandUnion(issue).flatMap((inner) => toPydanticErrors({ part, schema, source, issue: inner }));
   }
 
   const input = getValueAt(source, path);
@@ -60,13 +53,6 @@ function isLengthOfOtherType(issue: ValidationIssue, schema: z.ZodType | undefin
   const kind = getSchemaKind(schema);
   const isBound = issue.code === "too_small" || issue.code === "too_big";
   return isBound && (kind === "string" || kind === "array") && issue.origin !== kind;
-}
-
-/** Returns the branch of a union with the deepest problems, or else the branch with the fewest problems. */
-function findLikeliestBranch(branches: readonly (readonly ValidationIssue[])[]): readonly ValidationIssue[] {
-  const getDepth = (issues: readonly ValidationIssue[]) =>
-    issues.reduce((max, { path }) => Math.max(max, path.length), 0);
-  return [...branches].sort((a, b) => getDepth(b) - getDepth(a) || a.length - b.length)[0] ?? [];
 }
 
 type IssueText = Pick<PydanticError, "type" | "msg" | "ctx">;
