@@ -134,5 +134,12 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
       [body.startsWith('{"activity": "CONTRACT_SIGNED", '), first!["raw-body.spaced.headers"]],
       [true, headers],
     );
+    const replay = ["webhooks", "replay", "--last", "2", "--from", "one", "--to", "9", "--dry-run", "--json"];
+    const rows: { delivery: string }[] = JSON.parse((await runCli(replay, { cwd })).stdout);
+    const bodies = Object.keys(first!).filter((name) => name.endsWith(".json"));
+    assert.deepEqual(
+      rows.map(({ delivery }) => delivery),
+      bodies.slice(-2).map((name) => join(cwd, "one", name)),
+    );
   });
 });

@@ -113,7 +113,8 @@ async function readDeliveries(input: ReplayInput, to: string | undefined, contex
   if (to === undefined) throw new InputRequiredError("to", "--to is required");
   const paths =
     last === undefined ? files : (await listSavedBodies(resolve(context.host.cwd, from!), "--from")).slice(-last);
-  if (paths.length === 0) throw new UsageError(`--from: ${from} has no deliveries of svc webhooks listen --save`);
+  if (paths.length === 0)
+    throw new UsageError(`--from: ${from} has no deliveries of svc webhooks listen --save or certify --keep`);
   const deliveries: ReplayedDelivery[] = [];
   let key: ReturnType<typeof resolveKey> | undefined;
   for (const [i, path] of paths.entries()) {

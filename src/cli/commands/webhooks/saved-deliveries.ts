@@ -61,14 +61,16 @@ export async function openSavedDeliveries(folder: string) {
 /** The sender stores its deliveries. Waiting for the disk would delay the response. */
 const writeOptions = { durable: false };
 
+/** Lists the bodies that svc webhooks listen or certify wrote, oldest first. Names of certify have no numbers. */
 export async function listSavedBodies(folder: string, flag: "--from" | "--received"): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     const reason =
       cause.code === "ENOTDIR" ? "it is not a folder" : isFsError(cause) ? formatFsError(cause) : cause.message;
     throw new UsageError(`${flag}: cannot read ${folder}: ${reason}`, { cause });
   });
-  const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name));
-  return bodies.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)).map((name) => join(folder, name));
+  const hasHeaders = (name: string) => name.endsWith(".json") && names.includes(getHeadersPath(name));
+  const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name) || hasHeaders(name));
+  return bodies.sort(compareNumerically).map((name) => join(folder, name));
 }
 
 /** Reads the payloads of a receiver from a folder in this format, or from a file with one payload per line. */
@@ -103,6 +105,8 @@ export function parseHeaders(text: string): Record<string, string> {
 
 export const selectForwardedHeaders = (headers: SavedDelivery["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.test(name)));
+
+const { compare: compareNumerically } = new Intl.Collator("en", { numeric: true });
 
 const getHeadersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;
 
