@@ -79,7 +79,7 @@ async function run(argv: readonly string[], host: Host, shutdown: ShutdownContro
   const { words } = locateCommand(argv);
   const parser = await loadParser(words);
   try {
-    const parsedLine = parser.isGroup(words) ? undefined : parser.parse(argv);
+    const parsedLine = parser.isGroup(words) && !argv.includes("--") ? undefined : parser.parse(argv);
     if (!parsedLine) return await printAndSucceed(await renderHelp(argv, host));
     const { runCommandLine, runCaptured } = await import("./runtime/perform.ts");
     return await runCommandLine(parsedLine, {

@@ -183,6 +183,8 @@ const rejectedLines: [string, string, RegExp][] = [
     /<path> must be a path, got a URL\n {2}For another address, use --base-url\.\n/,
   ],
   ["an unsupported header", "api GET /x --header Expect:100-continue", /headers?: expect header not supported\n/],
+  ["a command after --", "-- contracts list", /^error: -- must follow a command\n/m],
+  ["a command after -- in its group", "contracts -- list", /^error: -- must follow a command\n/m],
   ["two help topics", "help exit-codes formats", /svc help shows one topic\n {2}See svc help exit-codes\.\n/],
   ["a misspelled help topic", "help exit-code", /unknown command 'exit-code'\n {2}Did you mean exit-codes\?/],
   [

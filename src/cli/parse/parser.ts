@@ -2,7 +2,15 @@ import { Command as Commander, CommanderError, Option } from "commander";
 import { parseDuration } from "../../base/quantities.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
-import { areWordsEqual, findFlag, isBareWord, runsInnerCommand, skipFlagValues, startsWithWords } from "./argv.ts";
+import {
+  areWordsEqual,
+  findFlag,
+  isBareWord,
+  locateCommand,
+  runsInnerCommand,
+  skipFlagValues,
+  startsWithWords,
+} from "./argv.ts";
 import { type DeclaredCommand, formatFlagValue, type InterpretedLine, type ListedCommand } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
@@ -30,6 +38,9 @@ export function createParser(groups: readonly string[], commands: readonly Liste
     const ownFlags = command?.flags.filter((spec) => !globals.includes(spec)) ?? [];
     const operatorFlags = findOperatorFlags(ownFlags, argv);
     const flags = [...ownFlags, ...operatorFlags];
+    const isSeparated = argv.includes("--") && argv.at(-1) !== "--";
+    if (!command && isSeparated && locateCommand(argv).words.length === path.length)
+      throw new UsageError("-- must follow a command");
     const options = new Map([...globals, ...flags].map((spec) => [spec, createOption(spec)]));
     const program = createProgram(options, command);
     if (path.length === 0) program.helpCommand("help [topic]");
