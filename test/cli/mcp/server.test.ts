@@ -167,6 +167,8 @@ describe("svc mcp", () => {
       assert.deepEqual([summary, operation, method], [entry.summary, entry.operation, entry.method]);
     }
 
+    const deliveries: { operation: string }[] = JSON.parse((await call("find", { query: "deliveries" })).text);
+    assert.equal(deliveries.filter(({ operation }) => operation === "deliveries.list").length, 1);
     assert.deepEqual(await call("find", { query: "xylophone" }), { text: "[]\n", isError: false });
 
     const describeOne = async (operation: string) => JSON.parse((await call("describe", { operation })).text);

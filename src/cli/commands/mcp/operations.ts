@@ -27,13 +27,17 @@ const maxMatches = 12;
 
 export function findCommands(commands: readonly ListedCommand[], query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
-  return commands
-    .filter(({ operation }) => operation !== undefined)
-    .map((command) => ({ command, score: scoreCommand(command, words) }))
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
-    .slice(0, maxMatches)
-    .map(({ command: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
+  return (
+    commands
+      .filter(({ operation }) => operation !== undefined)
+      .map((command) => ({ command, score: scoreCommand(command, words) }))
+      .filter(({ score }) => score > 0)
+      .sort((a, b) => b.score - a.score)
+      // A command can have aliases, which repeat its operation.
+      .filter(({ command }, i, all) => all.findIndex((other) => other.command.operation === command.operation) === i)
+      .slice(0, maxMatches)
+      .map(({ command: { command, summary, operation, method } }) => ({ command, summary, operation, method }))
+  );
 }
 
 /** Scores a command. Matches in its name have the highest weight. Plurals and prefixes match, too. */
