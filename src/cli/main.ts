@@ -104,10 +104,12 @@ async function suggestName({ message, hint }: UsageError, words: readonly string
   if (kind === undefined || hint !== undefined) return undefined;
   const { suggestCommand, suggestCommandsWithOption } = await import("./parse/suggestions.ts");
   const commands = (await Promise.all((await groupNames()).map(loadCommands))).flat();
+  const isListed = ({ words: [group = "", name = ""] }: (typeof commands)[number]) =>
+    commandGroups[group]?.unlisted?.includes(name) !== true;
   return kind === "option"
     ? suggestCommandsWithOption(
         unknownName,
-        commands.map((command) => command.loadDeclaration()),
+        commands.filter(isListed).map((command) => command.loadDeclaration()),
       )
     : suggestCommand(words.slice(words.indexOf(unknownName)), commands);
 }

@@ -260,6 +260,8 @@ describe("invalid command line", () => {
     const error = "error: unknown option '--webhook-allow'";
     const hint = "  --webhook-allow is an option of svc emulator start and svc emulator exec.";
     assert.deepEqual(await getHint("webhooks create --webhook-allow localhost"), [error, hint]);
+    const [, listed] = await getHint("webhooks deliveries --since 1h");
+    assert.equal(listed, "  --since is an option of svc contracts reconcile and svc emulator requests.");
     assert.deepEqual(await getHint("emulator status --webhook-allow localhost"), [error, hint]);
     assert.deepEqual((await getHint("emulator status --nowhere"))[1], "  See svc emulator status --help.");
   });
