@@ -26,22 +26,21 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
 ): Promise<P> {
   // Rows of one list can have the same ID: the numbers of requests are reused after a rewind.
   if (by === undefined) return first;
-  const firstRows = getRows(first, rows);
-  const all = new Map(firstRows.map(toEntry));
+  const all = [...getRows(first, rows)];
   let last = first;
-  let count = firstRows.length;
-  for (let page = 2; count < Number(last[total]); page += 1) {
-    last = await fetch({ ...query, [by]: by === "page" ? page : count });
+  let isChanged = false;
+  for (let page = 2; all.length < Number(last[total]); page += 1) {
+    last = await fetch({ ...query, [by]: by === "page" ? page : all.length });
     const rowsOfPage = getRows(last, rows);
     if (rowsOfPage.length === 0) break;
-    count += rowsOfPage.length;
-    // A row that was created in the meantime moves others to the next page.
-    for (const row of rowsOfPage) all.set(...toEntry(row));
+    isChanged ||= last[total] !== first[total];
+    all.push(...rowsOfPage);
   }
-  return { ...first, [rows]: [...all.values()] };
+  // A row that was created in the meantime moves others to the next page. Rows without an ID can also be equal in an
+  // unchanged list, such as invitations whose tokens are hidden.
+  const getKey = (row: unknown) => (row as Part | null)?.id ?? (isChanged ? JSON.stringify(row) : row);
+  return { ...first, [rows]: [...new Map(all.map((row) => [getKey(row), row])).values()] };
 }
-
-const toEntry = (row: unknown): [unknown, unknown] => [(row as Part | null)?.id ?? JSON.stringify(row), row];
 
 export async function reportMoreRows(
   paging: Paging,

@@ -64,6 +64,23 @@ it("--all prints a row once if a new contract moves it to the next page", async 
   }
 });
 
+it("--all prints equal rows that have no ID", async (t) => {
+  const { svc, emulator } = await startCliEmulator(t);
+  const url = await startDeviatingService(
+    t,
+    emulator.routerUrl,
+    ({ json }) => {
+      const { items = [] } = (json ?? {}) as { items?: object[] };
+      for (const row of items)
+        Object.assign(row, { token: "[hidden]", kind: "creator", cluster_id: "eu-1", workspace_id: 1, link: "" });
+    },
+    "responses",
+  );
+  const env = { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token };
+  const { stdout, stderr } = await svc("emulator invitations --all --limit 1 --fields token", { env });
+  assert.deepEqual([stdout, stderr], ["[hidden]\n".repeat(2), ""]);
+});
+
 it("--all tells that the list has changed if rows are missing", async (t) => {
   const { svc, emulator } = await startCliEmulator(t);
   for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
