@@ -8,14 +8,14 @@ import type { ApiResponse } from "../../client/response.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { formatFsError, isFsError, readBeginning, systemDisk } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
-import { CommandFailedError, InputRequiredError, UsageError } from "../process/failure.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { getRemedy } from "../process/service-message.ts";
 
 /** Rejects binary output on a terminal before anything is sent, unless `--output -` is given. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
   if (output !== undefined || stdout.isTTY !== true) return;
-  throw new InputRequiredError("output", "--output is required: the response is binary", {
+  throw new UsageError("--output is required: the response is binary", {
     hint: "Use --output FILE to save it, or --output - to print it here.",
   });
 }
