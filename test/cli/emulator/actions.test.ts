@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
-import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const actions = { GITHUB_ACTIONS: "true" };
@@ -92,6 +92,13 @@ describe("svc in GitHub Actions", () => {
     assert.match(text, /^before\n### svc emulator exec: exit 3\n/);
     assert.match(text, /\| health\.show \| 1 \| 0 \|/);
     assert.match(text, /\| contracts\.list \| 1 \| 1 \|/);
+  });
+
+  it("masks the secrets of an exported state", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    const { stdout, stderr } = await svc("emulator state export", { env: actions });
+    const { clientSecret } = emulator.clusters[0]!;
+    assert.deepEqual([stdout.includes(clientSecret!), stderr.includes(`::add-mask::${clientSecret}\n`)], [true, true]);
   });
 
   it("counts all of many deliveries", async (t) => {
