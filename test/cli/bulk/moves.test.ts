@@ -46,6 +46,13 @@ describe("undo of moved identifiers", () => {
       assert.match(report, /\r\nMoved rows by previous cluster,us-1,2\r\n$/);
 
       assert.match((await svc(`router jobs undo ${id}`, { env })).stderr, /--yes required/);
+      const names = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL", "SVC_EMULATOR_URL"];
+      const nowhere = Object.fromEntries(names.map((name) => [name, undefined]));
+      const lost = await svc(`router jobs undo ${id} --yes`, { env: { ...env, ...nowhere } });
+      assert.match(
+        lost.stderr,
+        /^error: No service address is configured\. The job sends to http:[^ ]+\.\n.*--base-url/,
+      );
       const undone = await svc(`router jobs undo ${id} --yes`, { env });
       assert.deepEqual([undone.exit, undone.stdout], [0, "Mapped 2 e-mails to us-1\n"], undone.stderr);
       assert.deepEqual(await listOwners(), ["us-1", "us-1", "eu-1"]);

@@ -13,7 +13,7 @@ import { readJobLog } from "./bulk/log/job-log.ts";
 import { getJobsFolder, type ListedJob, listJobs, readJob, removeJob, type StoredJob } from "./bulk/log/jobs.ts";
 import { readResults, resultFilters, showResults } from "./bulk/log/results.ts";
 import { createLookup } from "./bulk/lookup.ts";
-import { defaultConcurrency, getTargetName, requireUnchangedPlan } from "./bulk/plan.ts";
+import { defaultConcurrency, getJobTarget, requireUnchangedPlan } from "./bulk/plan.ts";
 import { resumeJob, startJob } from "./bulk/start-job.ts";
 
 const id = { name: "job", description: "ID of the job", optional: true } as const satisfies PositionalSpec;
@@ -162,7 +162,7 @@ async function undoJob({ folder, record }: StoredJob, concurrency: number, conte
       hint: "To record them for e-mails and client IDs, map with --results all.",
     });
   }
-  requireUnchangedPlan(record, { target: await getTargetName(context) });
+  requireUnchangedPlan(record, { target: await getJobTarget(record, context) });
   const findClusters = await createLookup(work, context);
   const previousClusters = await readPreviousClusters(folder, work.getKind(record).toValue);
   const clusters = await findClusters?.([...previousClusters.keys()]);

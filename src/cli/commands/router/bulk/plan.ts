@@ -209,8 +209,22 @@ export async function readPlannedRequest(
 
 export async function getTargetName({ globals, host, target }: Context): Promise<string> {
   if (globals.emulator) return `the emulator of ${resolveStateFile(host, undefined)}`;
-  return (await target("router")).baseUrls.router ?? "";
+  const { router } = (await target("router")).baseUrls;
+  if (router !== undefined) return router;
+  throw new UsageError('No address of the service "router" is configured.', { hint: "Set SVC_ROUTER_URL." });
 }
+
+/** Names the target of the job in the error if no target is configured. */
+export const getJobTarget = (
+  { target }: Pick<JobPlan, "target">,
+  context: Context,
+  remedy?: { readonly next: readonly string[] },
+): Promise<string> =>
+  getTargetName(context).catch((error: unknown) => {
+    if (context.globals.profile !== undefined || !(error instanceof UsageError)) throw error;
+    const { message, hint } = error;
+    throw new UsageError(`${message} The job sends to ${target}.`, { ...(remedy ?? { hint }), cause: error });
+  });
 
 /** Rejects a continuation that differs from the plan or the started job. */
 export function requireUnchangedPlan(

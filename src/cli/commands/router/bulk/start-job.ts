@@ -15,7 +15,15 @@ import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "
 import { resultsHeader } from "./log/result-lines.ts";
 import { confirmMoves, requireLookup } from "./lookup.ts";
 import { performJob } from "./perform.ts";
-import { getTargetName, isPlanFile, JobPlan, type JobRequest, parseErrorLimit, requireUnchangedPlan } from "./plan.ts";
+import {
+  getJobTarget,
+  getTargetName,
+  isPlanFile,
+  JobPlan,
+  type JobRequest,
+  parseErrorLimit,
+  requireUnchangedPlan,
+} from "./plan.ts";
 import { checkReportName, isReportFile } from "./report.ts";
 
 export async function startJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
@@ -165,10 +173,7 @@ export async function resumeJob(folder: string, record: JobRecord, input: string
       resume: [...resume, source.path, ...formatTargetFlags(globals)],
     }),
   };
-  const target = await getTargetName(context).catch((error: unknown) => {
-    if (globals.profile !== undefined || !(error instanceof UsageError)) throw error;
-    throw new UsageError(`${error.message} The job sends to ${record.target}.`, { next: record.resume, cause: error });
-  });
+  const target = await getJobTarget(record, context, { next: record.resume });
   requireUnchangedPlan(resumedRecord, { target, ...(isPipe ? {} : await readFingerprint(source)) });
   return performJob({ folder, record: resumedRecord, source, isResumed: true }, context);
 }
