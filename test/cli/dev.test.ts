@@ -103,11 +103,18 @@ describe("svc dev in a pipe", () => {
     for (const name of ["router_url", "contracts_url", "receiver_url"]) assert.match(String(ready?.[name]), /^http:/);
     for (const name of ["client_id", "client_secret", "hmac_key"]) assert.match(String(ready?.[name]), /^\S+$/);
 
+    const target = "/api/v1/auth/captcha-config";
+    await fetch(`${ready?.router_url}${target}`);
     assert.equal((await svc(create)).exit, 0);
     await session.saw('"type":"attempt"');
     session.signal("SIGINT");
     assert.equal((await session.completion).exit, 130);
     const events = session.events();
+    const proxied = events.filter(({ type, status }) => type === "request" && status === 200);
+    assert.deepEqual(
+      proxied.map((request) => request.target),
+      [target],
+    );
     assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(["ready", "request", "delivery", "attempt"]));
     const delivery = events.find(({ type }) => type === "delivery")!;
     const { activity, composite_id, verified, forwarded } = delivery;

@@ -165,7 +165,8 @@ export function createDevSession(
       state.contract = event.ref;
       state.contractStatus = event.contract.contract_status;
     }
-    if (event.event === "request" && event.request.service !== "emulator") {
+    // Requests that the router forwards to the clusters repeat those to the router.
+    if (event.event === "request" && event.request.service !== "emulator" && event.request.cause === undefined) {
       void showEvent(toRequestEvent(event.request), formatRequestLine(event.request, columns));
     }
     if (event.event === "delivery") onAttempt(event, columns);
