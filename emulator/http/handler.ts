@@ -69,13 +69,14 @@ type OutputOf<O extends Operation> =
   | ResultOf<O>
   | StreamOutput<O>
   | OperationReply<O>
+  | OutputIf<O, { kind: "empty" }, void>
   | OutputIf<O, { kind: "passthrough" }, Passthrough>
   | OutputIf<O, { inPieces: true }, AsyncIterable<string>>;
 
 /**
  * A handler contains only domain logic, because its input is decoded, authenticated and validated. It returns the bare
- * body if one success is declared, otherwise `reply(status, body)`. It can return a Passthrough if the declaration
- * allows this.
+ * body, or nothing, if one success is declared, otherwise `reply(status, body)`. It can return a Passthrough if the
+ * declaration allows this.
  */
 export type OperationHandler<O extends Operation, W extends HandlerContext, Caller> = (
   input: InputOf<O>,

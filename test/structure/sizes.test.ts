@@ -40,7 +40,7 @@ describe("comment width check", () => {
     assert.deepEqual(findWideComments([{ path: "a.ts", text }]), ["a.ts:2", "a.ts:3"]);
   });
 
-  it("finds no such comment in the repository", () => assert.deepEqual(findWideComments([...sources, ...tests]), []));
+  it("finds no wider comment in the repository", () => assert.deepEqual(findWideComments([...sources, ...tests]), []));
 });
 
 describe("file name check", () => {

@@ -7,7 +7,6 @@ import { toAddressKey } from "../../../src/base/email-address.ts";
 import type { User } from "../../domain/workspaces.ts";
 import { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import { inTransaction } from "../../http/handler.ts";
-import { reply } from "../../http/reply.ts";
 import { defineRows, storedTime, type Transaction, type View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterCall, ClusterHandlers } from "../context.ts";
 import { inviteMember } from "../invitations/invite.ts";
@@ -48,7 +47,6 @@ export const accessHandlers = {
       const invitee = new_user_email === undefined ? user_id : getMemberByEmail(tx, context, new_user_email);
       tx.put(contractAccess, { ...common, user_id: invitee, role_id, invited_at: clock.now() });
     }
-    return reply(200, undefined);
   }),
 } satisfies ClusterHandlers;
 

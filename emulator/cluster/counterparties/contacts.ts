@@ -3,7 +3,6 @@ import type * as z from "zod";
 import type { Address, AddressRequest } from "../../../src/api/contracts/counterparties.ts";
 import { ProblemCollector } from "../../http/dialects/field-problems.ts";
 import { inTransaction, inView } from "../../http/handler.ts";
-import { reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { CallerContext, ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
@@ -59,7 +58,6 @@ export const counterpartyContactHandlers = {
       ? others.map((contact, index) => ({ ...contact, is_primary: index === 0 }))
       : others;
     tx.put(counterparties, { ...row, contacts });
-    return reply(204, undefined);
   }),
 
   "counterparty-addresses.list": inView((view, { params, query }, { caller, fail }) => {

@@ -135,7 +135,6 @@ export const documentHandlers = {
         const after = transitionContract(tx, context, row, "upload-executed-version", { performer, patch }, fail);
         transitionContract(tx, context, after, "executed-outside", { performer }, fail);
       }
-      return reply(201, undefined);
     });
   },
 

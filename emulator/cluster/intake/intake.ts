@@ -5,7 +5,6 @@ import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { type Workspace, workflows } from "../../domain/workspaces.ts";
 import { inTransaction, inView } from "../../http/handler.ts";
-import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
@@ -82,7 +81,6 @@ export const intakeHandlers = {
   "intake.delete": inTransaction((tx, { params }, { clock, caller, fail }) => {
     const row = requireIntake(tx, caller.workspace, params.intake_id, fail);
     tx.put(intakes, { ...row, deleted_at: clock.now() });
-    return reply(204, undefined);
   }),
 } satisfies ClusterHandlers;
 

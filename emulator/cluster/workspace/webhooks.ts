@@ -3,7 +3,6 @@ import { isHeaderName, isHeaderValue, type ResultOf } from "../../../src/api/ope
 import type { EmulatorSettings } from "../../domain/settings.ts";
 import { inTransaction } from "../../http/handler.ts";
 import { findForbiddenUrlReason } from "../../http/outgoing/receiver-rules.ts";
-import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { listLatestDeliveries, scheduleResend } from "../../webhooks/log.ts";
 import { type Webhook, webhookRows } from "../../webhooks/webhooks.ts";
@@ -53,7 +52,6 @@ export const webhookHandlers = {
       if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
       // Waiting deliveries become skipped_deleted when they are due (DECISIONS.md, C18).
       tx.delete(webhookRows, row.id);
-      return reply(204, undefined);
     });
   },
 

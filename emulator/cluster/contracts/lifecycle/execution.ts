@@ -5,7 +5,6 @@ import type { JobHandler, JobHandlers } from "../../../clock/job-handler.ts";
 import { dequeue, schedule } from "../../../clock/schedule.ts";
 import { emails } from "../../../domain/emails.ts";
 import { inTransaction } from "../../../http/handler.ts";
-import { reply } from "../../../http/reply.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
 import type { ClusterCall, ClusterHandlers } from "../../context.ts";
@@ -114,7 +113,7 @@ type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "
 
 type ExecutionTrigger = "mark-for-execution" | "unmark-for-execution" | "void";
 
-const createExecutionHandler = <T extends ExecutionTrigger, Status extends 200 | 204>(trigger: T, status: Status) =>
+const createExecutionHandler = <T extends ExecutionTrigger>(trigger: T) =>
   inTransaction(
     (
       tx,
@@ -124,15 +123,14 @@ const createExecutionHandler = <T extends ExecutionTrigger, Status extends 200 |
       const { caller, fail } = context;
       const row = requireContract(tx, caller, params.composite_id, fail);
       transitionContract(tx, context, row, trigger, { performer: toPerformer(caller) }, fail);
-      return reply(status, undefined);
     },
   );
 
 /** Handlers for the transitions of the public API, except sending (DECISIONS.md, F12). */
 export const executionHandlers = {
-  "execution.mark": createExecutionHandler("mark-for-execution", 200),
-  "execution.unmark": createExecutionHandler("unmark-for-execution", 200),
-  "execution.void": createExecutionHandler("void", 204),
+  "execution.mark": createExecutionHandler("mark-for-execution"),
+  "execution.unmark": createExecutionHandler("unmark-for-execution"),
+  "execution.void": createExecutionHandler("void"),
 
   "execution.request-review": inTransaction((tx, { params, body }, context) => {
     const { caller, fail } = context;
@@ -144,7 +142,6 @@ export const executionHandlers = {
     const [reviewer_user_id, reviewer_role_id] = [assignee_user_id ?? null, assignee_role_id ?? null];
     const reviewer = { reviewer_user_id, reviewer_role_id, description };
     requestReview(tx, context, row, { by: toPerformer(caller), reviewer }, fail);
-    return reply(200, undefined);
   }),
 
   "execution.resend-email": inTransaction((tx, { params, body }, { clock, caller, fail }) => {
@@ -157,7 +154,6 @@ export const executionHandlers = {
     const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
     const data = { signatory: { name: signatory.name, email: signatory.email } };
     emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, row, data);
-    return reply(200, undefined);
   }),
 } satisfies ClusterHandlers;
 
