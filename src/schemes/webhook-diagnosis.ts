@@ -106,7 +106,9 @@ function listSignatureVariants(text: string, format: SignatureFormat): Variant<B
 const isHex = /^(?:[0-9a-f]{2})+$/;
 
 const isEncoded = (text: string, { encoding }: SignatureFormat): boolean =>
-  encoding === "hex" ? isHex.test(text) : !isHex.test(text.toLowerCase()) && !!decodeBase64(text)?.length;
+  text !== "" &&
+  Buffer.from(text, encoding).toString(encoding) === text &&
+  (encoding === "hex" || !isHex.test(text.toLowerCase()));
 
 /** Lists ways to convert the key's string to the key. The correct way is to decode it as base64. */
 function listKeyVariants(text: string): Variant<Buffer>[] {

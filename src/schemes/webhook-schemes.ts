@@ -28,10 +28,16 @@ interface ReceivedWebhook {
   readonly nowMs: number;
 }
 
+/** Encodings of an HMAC, by their names in Node.js. */
+const encodings = {
+  hex: { name: "lower-case hex", characters: "lower-case hexadecimal digits", pattern: "[0-9a-f]" },
+  base64: { name: "base64", characters: "base64 characters", pattern: "[0-9A-Za-z+/=]" },
+};
+
 /** HMAC of a scheme, for code that computes it in another way: wrong on purpose, or in a browser. */
 export interface SignatureFormat {
   readonly digest: Digest;
-  readonly encoding: "hex" | "base64";
+  readonly encoding: keyof typeof encodings;
   /** Beginning of the header, before the encoded HMAC. */
   readonly prefix: string;
   /**
@@ -138,21 +144,20 @@ export const isSchemeHeader = (name: string): boolean =>
 export const isSignatureHeader = (name: string): boolean =>
   webhookSchemes.some((scheme) => getSignatureHeader(scheme).toLowerCase() === name);
 
-const digestBytes: Readonly<Record<Digest, number>> = { sha1: 20, sha256: 32, sha384: 48, sha512: 64 };
-
 export const getSignatureLength = ({ digest, encoding }: SignatureFormat): number =>
-  encoding === "hex" ? digestBytes[digest] * 2 : Math.ceil(digestBytes[digest] / 3) * 4;
+  computeHmac(digest, "").toString(encoding).length;
 
 /** Describes the form of a signature: `128 lower-case hexadecimal digits`. */
 export function describeSignature(format: SignatureFormat): string {
   const { encoding, prefix } = format;
-  const kind = encoding === "hex" ? "lower-case hexadecimal digits" : "base64 characters";
-  return `${prefix === "" ? "" : `"${prefix}" and `}${getSignatureLength(format)} ${kind}`;
+  return `${prefix === "" ? "" : `"${prefix}" and `}${getSignatureLength(format)} ${encodings[encoding].characters}`;
 }
 
 /** Builds the regular expression of a signature, for JSON Schema. */
 export const buildSignaturePattern = (format: SignatureFormat): string =>
-  `^${format.prefix}${format.encoding === "hex" ? "[0-9a-f]" : "[0-9A-Za-z+/=]"}{${getSignatureLength(format)}}$`;
+  `^${format.prefix}${encodings[format.encoding].pattern}{${getSignatureLength(format)}}$`;
+
+export const getEncodingName = ({ encoding }: SignatureFormat): string => encodings[encoding].name;
 
 export const formatAlgorithm = ({ digest }: Pick<SignatureFormat, "digest">): string => `HMAC-${digest.toUpperCase()}`;
 

@@ -21,6 +21,11 @@ export function getSigningProblem(): string | undefined {
   return globalThis.crypto?.subtle === undefined ? "open this page over HTTPS or on localhost." : undefined;
 }
 
+const encoders: Readonly<Record<SignatureFormat["encoding"], (bytes: Uint8Array) => string>> = {
+  hex: (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""),
+  base64: (bytes) => btoa(String.fromCharCode(...bytes)),
+};
+
 /** The signature of a body with the base64 key of the workspace. */
 export async function computeSignature(hmacKeyBase64: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
   const { digest, encoding, prefix } = SVC_CONSOLE_SIGNATURE!;
@@ -28,6 +33,5 @@ export async function computeSignature(hmacKeyBase64: string, body: Uint8Array<A
   const hash = digest.replace("sha", "SHA-");
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash }, false, ["sign"]);
   const signed = new Uint8Array(await crypto.subtle.sign("HMAC", key, body));
-  if (encoding === "base64") return prefix + btoa(String.fromCharCode(...signed));
-  return prefix + Array.from(signed, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return prefix + encoders[encoding](signed);
 }

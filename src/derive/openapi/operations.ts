@@ -11,11 +11,12 @@ import {
   type Operation,
 } from "../../api/operation.ts";
 import { groupBy } from "../../base/object.ts";
-import { slugify } from "../../base/text.ts";
+import { capitalize, slugify } from "../../base/text.ts";
 import {
   buildSignaturePattern,
   formatAlgorithm,
   getDefaultScheme,
+  getEncodingName,
   getSignatureHeader,
 } from "../../schemes/webhook-schemes.ts";
 import { buildRequestBody } from "./bodies.ts";
@@ -67,7 +68,7 @@ export const sharedParameters: Json = {
     name: getSignatureHeader(defaultScheme),
     in: "header",
     required: true,
-    description: `${defaultScheme.format.encoding === "hex" ? "Lower-case hex" : "Base64"} ${formatAlgorithm(defaultScheme.format)} of the body's bytes with the decoded key of the workspace`,
+    description: `${capitalize(getEncodingName(defaultScheme.format))} ${formatAlgorithm(defaultScheme.format)} of the body's bytes with the decoded key of the workspace`,
     schema: { type: "string", pattern: buildSignaturePattern(defaultScheme.format) },
   },
   UserEmail: {

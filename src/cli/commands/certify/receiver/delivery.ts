@@ -8,7 +8,9 @@ import { timedOut, withTimeout } from "../../../../base/timing.ts";
 import {
   computeSignature,
   getDefaultScheme,
+  getEncodingName,
   getSignatureHeader,
+  type SignatureFormat,
   toLowerCaseNames,
 } from "../../../../schemes/webhook-schemes.ts";
 
@@ -29,14 +31,14 @@ export interface ForgeryOptions {
   /** Bytes to sign instead of the body. */
   readonly body?: string;
   readonly digest?: Digest;
-  readonly encoding?: "hex" | "base64";
+  readonly encoding?: SignatureFormat["encoding"];
   /** A decoded key, or the string of the key without decoding. */
   readonly key?: string | Buffer;
   readonly edit?: (signature: string) => string;
 }
 
 export const { digest, encoding } = getDefaultScheme().format;
-export const encodingName = encoding === "hex" ? "lower-case hex" : "base64";
+export const encodingName = getEncodingName(getDefaultScheme().format);
 /** The most likely wrong choices of a receiver. */
 export const otherDigest = digest === "sha256" ? "sha512" : "sha256";
 export const otherEncoding = encoding === "hex" ? "base64" : "hex";
