@@ -29,7 +29,7 @@ function findBreakingChanges(stored: Forms, current: Forms): string[] {
     if (now.version < before.version) return [`${name} goes back from version ${before.version} to ${now.version}`];
     const same = JSON.stringify(now.schema) === JSON.stringify(before.schema);
     if (same || now.version > before.version) return [];
-    return [`the schema of ${name} has changed under version ${now.version}: add a migration`];
+    return [`the schema of ${name} has changed under version ${now.version}: add a step to its migrate`];
   });
 }
 
@@ -49,7 +49,7 @@ describe("row format of the state", () => {
   it("requires a new version when a schema changes", () => {
     const first = describeForms([members, owners]);
     assert.deepEqual(findBreakingChanges(first, describeForms([membersWithoutMigration, owners])), [
-      "the schema of members has changed under version 1: add a migration",
+      "the schema of members has changed under version 1: add a step to its migrate",
     ]);
     assert.deepEqual(findBreakingChanges(first, describeForms([owners])), [
       "members is gone: a state that holds it would be refused",
