@@ -1,3 +1,7 @@
+import type * as modules from "./all-resources.ts";
+
+export type ResourceName = keyof typeof modules;
+
 /**
  * Loaders of the modules that declare the operations of each resource, by their paths. A command loads one module, and
  * the registry loads all. The first part of a path is the service.
@@ -52,6 +56,4 @@ export const resources = {
   "emulator/traces": () => import("./emulator/traces.ts"),
   "emulator/console": () => import("./emulator/console.ts"),
   "emulator/tokens": () => import("./emulator/tokens.ts"),
-} as const;
-
-export type ResourceName = keyof typeof resources;
+} satisfies { readonly [Name in ResourceName]: () => Promise<(typeof modules)[Name]> };
