@@ -1,5 +1,8 @@
-import { lookupTable } from "../../../base/object.ts";
-import type { StyledLine } from "../../output/styled.ts";
+import { lookupTable, toFields, tryParseJson } from "../../../base/object.ts";
+import type { CapturedRun, Context } from "../../command.ts";
+import { dim, red, type StyledLine } from "../../output/styled.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
+import type { SessionScreen } from "./screen.ts";
 
 export interface KeyActionState {
   /** ID of the contract that changed last. */
@@ -12,7 +15,7 @@ export interface KeyActionState {
   closedAddress?: string | undefined;
 }
 
-export interface KeyActionTools {
+interface KeyActionTools {
   readonly state: KeyActionState;
   /** Prints and runs a command. Resolves with its response, or prints its error and resolves with undefined. */
   run(argv: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined>;
@@ -36,7 +39,7 @@ const createContractArgv = [
 const maxSignatures = 10;
 
 /** Actions by key. Each action runs exactly the command that it prints. */
-export const keyActions = lookupTable<KeyAction>({
+const keyActions = lookupTable<KeyAction>({
   c: {
     summary: "create a contract",
     async perform({ run, state, print }) {
@@ -103,8 +106,47 @@ export const keyActions = lookupTable<KeyAction>({
 });
 
 /** Formats the help of the keys, such as `c create a contract`, one line per key. */
-export const formatKeyHelp = (): readonly string[] => [
+const formatKeyHelp = (): readonly string[] => [
   ...Object.entries(keyActions).map(([key, { summary }]) => `  ${key}  ${summary}`),
   "  ?  show the keys",
   "  q  quit",
 ];
+
+/** Creates the handler of pressed keys. Actions run sequentially, because one can need the result of another. */
+export function createKeyHandler(state: KeyActionState, context: Context, { print }: SessionScreen) {
+  const announceCommand = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
+  const tools: KeyActionTools = {
+    state,
+    print,
+    async run(argv) {
+      await announceCommand(argv);
+      const commandRun = await context.svc([...argv, "--json", "--yes"]);
+      if (commandRun.exit === 0) return toFields(tryParseJson(commandRun.stdout));
+      await print([red(findErrorMessage(commandRun))]);
+      return undefined;
+    },
+    async show(argv) {
+      await announceCommand(argv);
+      const { stdout, stderr } = await context.svc([...argv, "--yes"]);
+      await print(...`${stdout}${stderr}`.split("\n").filter((line) => line !== ""));
+    },
+  };
+  let lastAction: Promise<void> = Promise.resolve();
+
+  return (key: string): void => {
+    if (key === "?") return void print(...formatKeyHelp());
+    const perform = keyActions[key]?.perform;
+    if (!perform) return;
+    lastAction = lastAction.then(() =>
+      perform(tools).catch((error: unknown) => print(`error: ${(error as Error).message}`)),
+    );
+  };
+}
+
+/** Returns the error message of a failed command, or the last line of its error output. */
+function findErrorMessage({ stderr: err, exit }: CapturedRun): string {
+  const last = err.trim().split("\n").at(-1)!;
+  const { message, hint } = toFields(toFields(tryParseJson(last)).error);
+  const texts = [message, hint].filter((text) => typeof text === "string" && text !== "");
+  return texts.join(" ") || last || `The command ended with exit code ${exit}.`;
+}

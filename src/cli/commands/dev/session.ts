@@ -1,16 +1,14 @@
 import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { waitUntilAborted } from "../../../base/concurrency.ts";
-import { toFields, tryParseJson } from "../../../base/object.ts";
 import { pollEvery } from "../../../base/timing.ts";
-import type { CapturedRun, Context } from "../../command.ts";
+import type { Context } from "../../command.ts";
 import type { WebhookReceiver } from "../../connection/webhook-receiver.ts";
-import { dim, red, type StyledLine } from "../../output/styled.ts";
-import { formatCommandLine } from "../../process/shell-words.ts";
+import type { StyledLine } from "../../output/styled.ts";
 import type { HandledDelivery } from "../webhooks/forwarding.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
-import { formatKeyHelp, type KeyActionState, type KeyActionTools, keyActions } from "./actions.ts";
+import { createKeyHandler, type KeyActionState } from "./actions.ts";
 import {
   followEmulator,
   formatAttemptLine,
@@ -45,7 +43,6 @@ export function createDevSession(
   const state: KeyActionState = {};
   let clock: ObservedClock | undefined;
   let webhooks: SessionWebhooks = [];
-  let acting: Promise<void> = Promise.resolve();
   const sessionEnd = new AbortController();
   const endSignal = AbortSignal.any([signal, sessionEnd.signal]);
   context.onEnd(async () => sessionEnd.abort());
@@ -111,52 +108,7 @@ export function createDevSession(
     void drawStatus();
   }
 
-  /** Resolves when the user quits. Without a keyboard, resolves when the run ends. */
-  async function run(): Promise<void> {
-    await checkApp();
-    const sessionContext = { ...context, signal: endSignal };
-    const following = followEmulator(sessionContext, onEvent);
-    const stopStatus = isInteractive ? pollEvery(host.wall, defaultStatusIntervalMs, updateStatus) : undefined;
-    try {
-      await refresh().catch(() => {});
-      if (isInteractive) await readKeys(sessionContext, onKey);
-      else await waitUntilAborted(signal);
-    } finally {
-      sessionEnd.abort();
-      await Promise.all([following, stopStatus?.()]);
-    }
-  }
-
-  const announceCommand = (argv: readonly string[]) => screen.print([dim("$ "), formatCommandLine(argv)]);
-  const keyActionTools: KeyActionTools = {
-    state,
-    print: screen.print,
-    async run(argv) {
-      await announceCommand(argv);
-      const commandRun = await context.svc([...argv, "--json", "--yes"]);
-      if (commandRun.exit === 0) return toFields(tryParseJson(commandRun.stdout));
-      await screen.print([red(findErrorMessage(commandRun))]);
-      return undefined;
-    },
-    async show(argv) {
-      await announceCommand(argv);
-      const { stdout, stderr } = await context.svc([...argv, "--yes"]);
-      await screen.print(...`${stdout}${stderr}`.split("\n").filter((line) => line !== ""));
-    },
-  };
-
-  function onKey(key: string): void {
-    if (key === "?") return void screen.print(...formatKeyHelp());
-    const action = keyActions[key];
-    if (!action) return;
-    // Actions run sequentially, because an action can need the result of the previous one.
-    acting = acting.then(() =>
-      action.perform(keyActionTools).catch((error: unknown) => screen.print(`error: ${(error as Error).message}`)),
-    );
-  }
-
   function onEvent(event: SessionEvent): void {
-    const columns = getColumns();
     if (event.event === "clock") {
       clock = { ...event.clock, seenAt: host.wall.monotonicNow() };
       return void drawStatus();
@@ -167,23 +119,20 @@ export function createDevSession(
     }
     // Requests that the router forwards to the clusters repeat those to the router.
     if (event.event === "request" && event.request.service !== "emulator" && event.request.cause === undefined) {
-      void showEvent(toRequestEvent(event.request), formatRequestLine(event.request, columns));
+      void showEvent(toRequestEvent(event.request), formatRequestLine(event.request, getColumns()));
     }
-    if (event.event === "delivery") onAttempt(event, columns);
+    if (event.event === "delivery") onAttempt(event);
     if (["delivery", "state", "resync", "begin"].includes(event.event)) void refresh().catch(() => {});
   }
 
   /** Shows an attempt. Tables omit successful ones to the session's webhook, because its receiver reports them. */
-  function onAttempt(
-    { at, delivery }: Extract<SessionEvent, { event: "delivery" }>,
-    columns: number | undefined,
-  ): void {
+  function onAttempt({ at, delivery }: Extract<SessionEvent, { event: "delivery" }>): void {
     const isOwn = delivery.webhook_id === state.webhookId;
     if (isOwn) state.deliveryId = delivery.id;
     const hasArrived = delivery.outcome === "delivered";
     const isNew = delivery.attempt === null && delivery.outcome === "waiting";
     if (isNew || (isOwn && hasArrived && !isJson)) return;
-    void showEvent(toAttemptEvent(at, delivery), formatAttemptLine(at, delivery, columns));
+    void showEvent(toAttemptEvent(at, delivery), formatAttemptLine(at, delivery, getColumns()));
   }
 
   async function refresh(): Promise<void> {
@@ -205,6 +154,22 @@ export function createDevSession(
     await screen.setStatus(formatStatusParts(clock, webhooks, isAppDown(), now));
   }
 
+  /** Resolves when the user quits. Without a keyboard, resolves when the run ends. */
+  async function run(): Promise<void> {
+    await checkApp();
+    const sessionContext = { ...context, signal: endSignal };
+    const following = followEmulator(sessionContext, onEvent);
+    const stopStatus = isInteractive ? pollEvery(host.wall, defaultStatusIntervalMs, updateStatus) : undefined;
+    try {
+      await refresh().catch(() => {});
+      if (isInteractive) await readKeys(sessionContext, createKeyHandler(state, context, screen));
+      else await waitUntilAborted(signal);
+    } finally {
+      sessionEnd.abort();
+      await Promise.all([following, stopStatus?.()]);
+    }
+  }
+
   return {
     get webhookId(): number | undefined {
       return state.webhookId;
@@ -213,12 +178,4 @@ export function createDevSession(
     onDelivery,
     run,
   };
-}
-
-/** Returns the error message of a failed command, or the last line of its error output. */
-function findErrorMessage({ stderr: err, exit }: CapturedRun): string {
-  const last = err.trim().split("\n").at(-1)!;
-  const { message, hint } = toFields(toFields(tryParseJson(last)).error);
-  const texts = [message, hint].filter((text) => typeof text === "string" && text !== "");
-  return texts.join(" ") || last || `The command ended with exit code ${exit}.`;
 }
