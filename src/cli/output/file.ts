@@ -8,9 +8,8 @@ import type { ApiResponse } from "../../client/response.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { formatFsError, isFsError, readBeginning, systemDisk } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
-import { CommandFailedError, UsageError } from "../process/failure.ts";
+import { CommandFailedError, getRemedy, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { getRemedy } from "../process/service-message.ts";
 
 /** Rejects binary output on a terminal before anything is sent, unless `--output -` is given. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {

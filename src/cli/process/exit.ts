@@ -13,9 +13,9 @@ import {
   ServiceError,
 } from "../../client/errors.ts";
 import { formatFsError, isFsError } from "../../files/disk.ts";
-import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "./failure.ts";
+import { CommandFailedError, type FailureKind, getRemedy, PartialFailureError, UsageError } from "./failure.ts";
 import type { SignalName } from "./host.ts";
-import { formatServiceError, getCredentialHint, getRemedy, isOfOtherServer } from "./service-message.ts";
+import { formatServiceError, getCredentialHint, isOfOtherServer } from "./service-message.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
 /** Meaning of each exit code (DECISIONS.md, L10). */

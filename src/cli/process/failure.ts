@@ -1,3 +1,6 @@
+import { lookupTable } from "../../base/object.ts";
+import { type FsError, openFilesRemedies } from "../../files/disk.ts";
+
 interface FailureOptions {
   readonly hint?: string | undefined;
   /** Suggested command line, without `svc` and without secrets. */
@@ -100,3 +103,22 @@ export class PartialFailureError extends Error {
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";
 }
+
+const permissionHint = "Grant this user the permission, or choose another location.";
+const diskFullHint = "Free some space, or choose a location on another disk.";
+
+const remedies = lookupTable<string>({
+  EACCES: permissionHint,
+  EPERM: permissionHint,
+  EROFS: "Choose a location on another disk.",
+  ENOSPC: diskFullHint,
+  EDQUOT: diskFullHint,
+  EFBIG: "Choose a location on a disk that allows larger files.",
+  EIO: "Check the disk, or choose a location on another disk.",
+  ...openFilesRemedies,
+  EISDIR: "Choose a file.",
+  ENOENT: "Create it, or choose another location.",
+});
+
+/** Advice about an error of a file that the user chose. */
+export const getRemedy = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";

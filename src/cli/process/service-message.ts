@@ -2,7 +2,6 @@ import { lifecycle, triggers } from "../../api/contracts/lifecycle.ts";
 import { lookupTable } from "../../base/object.ts";
 import { decodeUrlPart } from "../../base/urls.ts";
 import type { ServiceError } from "../../client/errors.ts";
-import { type FsError, openFilesRemedies } from "../../files/disk.ts";
 import { appSecretList } from "./app-secrets.ts";
 
 /** Patterns for the object in an operation's path. The last match counts. */
@@ -21,11 +20,9 @@ const resourcePatterns: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/addresses\/(\d+)/, "Address"],
   [/\/legal_intake\/(\d+)/, "Intake"],
   [/\/files\/([^/]+)/, "File"],
-  [/\/roles\/([^/]+)/, "Role"],
   [/\/cluster_emails\/email\/([^/]+)/, "E-mail hash"],
   [/\/cluster_clients\/client\/([^/]+)/, "Client"],
-  [/\/public\/webhooks\/(\d+)/, "Webhook"],
-  [/\/_emulator\/webhooks\/(\d+)/, "Webhook"],
+  [/\/webhooks\/(\d+)/, "Webhook"],
   [/\/_emulator\/deliveries\/(\d+)/, "Delivery"],
   [/\/_emulator\/snapshots\/([^/]+)/, "Snapshot"],
   [/\/_emulator\/tokens\/([^/]+)/, "Token"],
@@ -131,21 +128,3 @@ function describeProblem(error: ServiceError): string {
 
 export const formatServiceError = (error: ServiceError): string =>
   `${error.outcomeUnknown ? "The outcome is unknown: " : ""}${describeProblem(error)} (HTTP ${error.status})`;
-
-const permissionHint = "Grant this user the permission, or choose another location.";
-const diskFullHint = "Free some space, or choose a location on another disk.";
-
-const remedies = lookupTable<string>({
-  EACCES: permissionHint,
-  EPERM: permissionHint,
-  EROFS: "Choose a location on another disk.",
-  ENOSPC: diskFullHint,
-  EDQUOT: diskFullHint,
-  EFBIG: "Choose a location on a disk that allows larger files.",
-  EIO: "Check the disk, or choose a location on another disk.",
-  ...openFilesRemedies,
-  EISDIR: "Choose a file.",
-  ENOENT: "Create it, or choose another location.",
-});
-
-export const getRemedy = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
