@@ -66,7 +66,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     return signalCodes[name];
   } finally {
     stopListening();
-    shutdown.waitUntilStopped();
+    shutdown.endGrace();
     host.stderr.off("error", onNoteError);
   }
 }

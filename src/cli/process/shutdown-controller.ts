@@ -18,35 +18,34 @@ export type ShutdownController = ReturnType<typeof createShutdownController>;
 export function createShutdownController(host: Host) {
   const stopping = new AbortController();
   const forcing = new AbortController();
+  const runEnd = new AbortController();
   const { signal } = stopping;
   const { signal: forceSignal } = forcing;
   const forcedExitHandlers = new Set<() => void>();
   let isTerminalLent = false;
-  let waiting: (() => void)[] | undefined;
+  /** Timers that start when a child process ends that received the signal. */
+  let heldTimers: (() => void)[] | undefined;
   let graceMs = defaultGraceMs;
-  let lastMs = defaultForcedExitMs;
-  let grace: AbortController | undefined;
+  let forcedExitMs = defaultForcedExitMs;
   let interruption: SignalName | undefined;
 
   function stop(reason?: SignalName): void {
     if (signal.aborted) return;
-    startCounting(() => void cutLater());
+    startTimer(() => void forceAfterGrace());
     stopping.abort(reason);
   }
 
-  function startCounting(begin: () => void): void {
-    if (waiting) waiting.push(begin);
-    else begin();
+  function startTimer(start: () => void): void {
+    if (heldTimers) heldTimers.push(start);
+    else start();
   }
 
-  async function cutLater(): Promise<void> {
-    grace = new AbortController();
-    const graceEnd = grace.signal;
-    await host.wall.sleep(graceMs, graceEnd);
-    if (!graceEnd.aborted) forcing.abort();
+  async function forceAfterGrace(): Promise<void> {
+    await host.wall.sleep(graceMs, runEnd.signal);
+    if (!runEnd.signal.aborted) forcing.abort();
   }
 
-  function force(name: SignalName): void {
+  function forceExit(name: SignalName): void {
     for (const act of forcedExitHandlers) act();
     host.end(name);
   }
@@ -63,12 +62,12 @@ export function createShutdownController(host: Host) {
     interrupt(name: SignalName): void {
       if (isTerminalLent && name === "SIGINT") return;
       if (interruption) {
-        force(name);
+        forceExit(name);
         return;
       }
       interruption = name;
       stop(name);
-      startCounting(() => host.setDeadline(graceMs + lastMs, () => force(name)));
+      startTimer(() => host.setDeadline(graceMs + forcedExitMs, () => forceExit(name)));
     },
     /** Extends the grace period for an embedded emulator, whose clients' requests can take this long. */
     extendGrace(ms: number): void {
@@ -76,7 +75,7 @@ export function createShutdownController(host: Host) {
     },
     /** Extends the time for the final write, which can take this long even without open requests. */
     extendClose(ms: number): void {
-      lastMs = ms;
+      forcedExitMs = ms;
     },
     /** Ignores Ctrl-C while another program controls the terminal, because Ctrl-C is a key of that program. */
     async lendTerminal<T>(work: () => Promise<T>): Promise<T> {
@@ -89,13 +88,13 @@ export function createShutdownController(host: Host) {
     },
     /** Waits for a program that receives the signals. A second signal ends the program. */
     async waitForProgram<T>(work: () => Promise<T>): Promise<T> {
-      const pending: (() => void)[] = [];
-      waiting = pending;
+      const timers: (() => void)[] = [];
+      heldTimers = timers;
       try {
         return await work();
       } finally {
-        waiting = undefined;
-        for (const begin of pending) begin();
+        heldTimers = undefined;
+        for (const start of timers) start();
       }
     },
     /**
@@ -122,9 +121,9 @@ export function createShutdownController(host: Host) {
         forcedExitHandlers.delete(kill);
       };
     },
-    /** Ends the run. Forces the exit if something keeps the process alive. */
-    waitUntilStopped(): void {
-      grace?.abort();
+    /** Ends the grace period of a run that has ended. */
+    endGrace(): void {
+      runEnd.abort();
     },
   };
 }
