@@ -91,19 +91,19 @@ async function open(
   closing: CleanupStack,
 ): Promise<LeaderSession> {
   const { options, seed, wall, readiness, file, routerUrl, settings, requestLog, counters } = context;
-  const { instance_id: instanceId } = readiness;
   const { listeners, standby, runFile, log } = context;
+  const { instance_id: instanceId } = readiness;
   const { router: routerListener, isShared } = listeners;
-  const { origin } = sessionOptions;
+  const { origin, hasLedBefore } = sessionOptions;
   const abandonment = new AbortController();
   const closeSignal = AbortSignal.any([context.closeSignal, abandonment.signal]);
   const ids = createRenewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
   let readTime: (() => number) | undefined;
   const state = await openState({
     file,
-    database: options.store === undefined ? undefined : toDatabaseOptions(options.store),
+    database: options.store === undefined ? undefined : toDatabaseOptions(options.store, context, sessionOptions),
     seed,
-    isSeedChosen: options.seed !== undefined && !sessionOptions.hasLedBefore,
+    isSeedChosen: options.seed !== undefined && !hasLedBefore,
     ids,
     wall,
     report: log,
@@ -128,9 +128,8 @@ async function open(
   closing.push(() => spans?.close(closeSignal));
 
   const startTime = resolveStartTime(options, seed);
-  const clockOptions = sessionOptions.hasLedBefore ? {} : options.clock;
   const clock = await VirtualClock.open(store, wall, {
-    ...clockOptions,
+    ...(hasLedBefore ? {} : options.clock),
     now: startTime,
     storedAt: snapshotHead?.snapshot.at,
     changedAt: await readLastChangeTime(store),
@@ -260,24 +259,23 @@ async function open(
     });
     return cluster;
   }
+}
 
-  /** Other processes may share the state. They get the addresses of this process when it leads. */
-  function toDatabaseOptions(url: string): DatabaseOptions {
-    // Each term has its own name, so that a late statement of the previous term is not mistaken for one of this term.
-    const candidate = {
-      instance: createRandomIds().uuid(),
-      address: null,
-      token: options.token,
-      createToken: () => context.token,
-    };
-    return {
-      url,
-      schema: options.schema ?? defaultSchema,
-      candidate,
-      ...(standby && { onLeaderChange: standby.updateLeader }),
-      ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
-      signal: context.abortSignal,
-      onLeading: sessionOptions.onLeading,
-    };
-  }
+/** Other processes may share the state. They get the addresses of this process when it leads. */
+function toDatabaseOptions(
+  url: string,
+  { options, standby, token, abortSignal }: ProcessContext,
+  { onLeading }: LeaderSessionOptions,
+): DatabaseOptions {
+  // Each term has its own name, so that a late statement of the previous term is not mistaken for one of this term.
+  const instance = createRandomIds().uuid();
+  return {
+    url,
+    schema: options.schema ?? defaultSchema,
+    candidate: { instance, address: null, token: options.token, createToken: () => token },
+    ...(standby && { onLeaderChange: standby.updateLeader }),
+    ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+    signal: abortSignal,
+    onLeading,
+  };
 }
