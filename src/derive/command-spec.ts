@@ -75,6 +75,8 @@ export interface Paging {
    */
   readonly by?: "page" | "offset";
   readonly maxPerPage: number;
+  /** Field of the response with the rows. */
+  readonly rows: string;
   /** Field of the response with the total number of rows. */
   readonly total: string;
 }

@@ -160,7 +160,7 @@ export function derivePaging({ request, responses, cli }: Operation): Paging | u
   const total = totalFieldNames.find((name) => Object.hasOwn(answered, name));
   if (!query.limit || total === undefined) return undefined;
   const by = (["page", "offset"] as const).find((name) => Object.hasOwn(query, name));
-  return { ...(by === undefined ? {} : { by }), maxPerPage: Number(query.limit.maximum), total };
+  return { ...(by === undefined ? {} : { by }), maxPerPage: Number(query.limit.maximum), rows: cli.rows, total };
 }
 
 const getProperties = (schema: JsonSchema): Record<string, JsonSchema> =>

@@ -74,102 +74,117 @@ export async function prepareRequest<Value = unknown>(
   spec: CommandSpec,
   input: CommandInput,
   context: Context,
-  { query, sign, credentials, reads, confirm, check, formatOutcome }: RequestChanges = {},
+  changes: RequestChanges = {},
 ): Promise<PreparedRequest<Value> | "dry-run"> {
-  const { globals } = context;
+  const { globals, output, host } = context;
+  const { sign, credentials, reads, confirm, check, formatOutcome } = changes;
+  const { flags } = input;
+  const { paging } = spec;
   if (globals.fields) checkFields(globals.fields, spec.fields);
-  // The values that a signature adds are not parsed.
-  const isChecked = !sign && !reads && !mustValidate(spec, input);
-  const operation = isChecked ? spec : await loadOperation(spec);
+  // The parser does not check the values that a signature adds.
+  const needsSchemas = sign !== undefined || reads === true || mustValidate(spec, input);
+  const operation = needsSchemas ? await loadOperation(spec) : spec;
   for (const { flag, isSecret } of spec.flags) {
     const isArgument = context.argv.some((word) => word === `--${flag}` || word.startsWith(`--${flag}=`));
     if (!isSecret || !isArgument) continue;
-    await context.output.warn(`warning: other users can read --${flag} on the command line; use --${flag}-file FILE|-`);
+    await output.warn(`warning: other users can read --${flag} on the command line; use --${flag}-file FILE|-`);
   }
-  const { args: givenArgs, contentType } = await buildArguments(spec, operation, input, context.host);
-  const bodySpec = operation.request.body;
-  if (bodySpec && "schema" in bodySpec && (input.flags.set ?? input.flags.data) !== undefined) {
-    for (const line of findMisspeltFields(bodySpec.schema, toPlainNumbers(givenArgs.body)))
-      await context.output.warn(`warning: ${line}`);
-  }
-  const checkedCall = checkInput(spec, operation, { ...givenArgs, query: { ...query, ...givenArgs.query } }, input);
-  const { query: givenQuery = {} } = checkedCall.args;
-  const completeCall = spec.paging
-    ? checkedCall.with({ query: buildFirstPageQuery(spec.paging, givenQuery, input.flags.all === true) })
-    : checkedCall;
-  const signedCall = sign ? await sign(completeCall) : completeCall;
+  const { call, contentType } = await buildCall(spec, operation, input, context, changes);
 
-  const file = input.flags.output as string | undefined;
-  const isBinary = hasBytes(spec, /^(?!text\/|.*charset=)/);
-  if (isBinary && input.flags["dry-run"] !== true) rejectBytesOnTerminal(context.host, file);
+  const file = flags.output as string | undefined;
+  const isDryRun = flags["dry-run"] === true;
+  if (!isDryRun && hasBytes(spec, /^(?!text\/|.*charset=)/)) rejectBytesOnTerminal(host, file);
   if (file !== undefined && file !== "-") {
-    const inputs = [input.flags.data, input.flags.file] as (string | undefined)[];
-    await checkOutputFile(context.host, file, "--output", { inputs });
+    await checkOutputFile(host, file, "--output", { inputs: [flags.data, flags.file] as (string | undefined)[] });
   }
-  if (input.flags["dry-run"] === true) {
-    await printPlan(signedCall, contentType, context, credentials);
+  if (isDryRun) {
+    await printPlan(call, contentType, context, credentials);
     return "dry-run";
   }
-  await (confirm ? confirm(signedCall) : confirmCommand(spec, input, context));
+  await (confirm ? confirm(call) : confirmCommand(spec, input, context));
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
   const bearer = operation.auth === "bearer" ? await findBearerToken(context) : undefined;
   const client = await context.client(service, {
     credentials: bearer === undefined ? credentials : { bearer, ...credentials },
-    ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
+    ...(service === "emulator" ? { file: flags.file as string | undefined } : {}),
   });
   // An emulator validates its own responses and includes its time in each response. The schemas take longer to load
   // than most commands.
   const isCompared = (headers: ApiResponse["headers"]) =>
     globals.verbose || !(globals.quiet || service === "emulator" || "x-svc-time" in headers);
   return {
-    call: signedCall,
+    call,
     client,
-    async send(changedCall = signedCall) {
-      // An event stream can be silent for a long time.
-      const silenceMs = spec.output === "events" ? 0 : undefined;
-      const onMissed = (count: number | undefined) => void context.output.note(describeDroppedEvents(count));
-      const getDeclaration = (headers: ApiResponse["headers"]) =>
-        isChecked && isCompared(headers) ? loadOperation(spec) : undefined;
-      const options = { contentType, silenceMs, onMissed, declaration: getDeclaration, exactNumbers: !reads };
+    async send(changedCall = call) {
+      const options = {
+        contentType,
+        // An event stream can be silent for a long time.
+        silenceMs: spec.output === "events" ? 0 : undefined,
+        onMissed: (count: number | undefined) => void output.note(describeDroppedEvents(count)),
+        declaration: (headers: ApiResponse["headers"]) =>
+          !needsSchemas && isCompared(headers) ? loadOperation(spec) : undefined,
+        exactNumbers: !reads,
+      };
       const send = (checkedCall: CheckedCall) => client.send(checkedCall, options);
       const response = await withSpinner(context, spec.summary, () =>
-        input.flags.all === true && spec.paging
-          ? fetchAllParts(spec.paging, spec.rows!, changedCall, send)
-          : send(changedCall),
+        flags.all === true && paging ? fetchAllParts(paging, changedCall, send) : send(changedCall),
       );
       if (reads) requireValidValue(response);
       check?.(response, changedCall);
-      if (shouldAnnotate(context.host.env)) await maskSecrets(context.host, findReturnedSecrets(response.value));
-      const movedCount = Number(response.headers["x-svc-moved"]);
-      if (movedCount > 0) {
-        const count = pluralize(movedCount, "identifier was", "identifiers were");
-        const have = movedCount === 1 ? "has" : "have";
-        await context.output.note(`${count} mapped to another cluster and ${have} been moved`);
-      }
+      const { value } = response;
+      if (shouldAnnotate(host.env)) await maskSecrets(host, findReturnedSecrets(value));
+      await reportMovedIdentifiers(response, context);
       const query = changedCall.args.query ?? {};
-      const emptyReason =
-        spec.paging && isObject(response.value)
-          ? describePastEnd(spec.paging, spec.rows!, response.value, query)
-          : undefined;
-      if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
-        await context.output.print(formatOutcome(changedCall));
-      } else await showResponse(spec, operation, response, input, context, emptyReason);
+      if (formatOutcome && output.format === "table" && host.stdout.isTTY) {
+        await output.print(formatOutcome(changedCall));
+      } else {
+        const emptyReason = paging && isObject(value) ? describePastEnd(paging, value, query) : undefined;
+        await showResponse(spec, operation, response, input, context, emptyReason);
+      }
       if (spec.output === "events") await reportStreamEnd(context, client);
-      if (spec.paging && isObject(response.value))
-        await reportMoreRows(spec.paging, spec.rows!, response.value, query, context, input.flags.all === true);
+      if (paging && isObject(value)) await reportMoreRows(paging, value, query, context, flags.all === true);
       return response as ApiResponse<Value>;
     },
   };
 }
 
+/** Builds the request from the input, checks it, and signs it if the command signs requests. */
+async function buildCall(
+  spec: CommandSpec,
+  operation: CallableOperation,
+  input: CommandInput,
+  { output, host }: Context,
+  { query, sign }: RequestChanges,
+) {
+  const { args, contentType } = await buildArguments(spec, operation, input, host);
+  const { body } = operation.request;
+  if (body && "schema" in body && (input.flags.set ?? input.flags.data) !== undefined) {
+    for (const line of findMisspeltFields(body.schema, toPlainNumbers(args.body)))
+      await output.warn(`warning: ${line}`);
+  }
+  const given = checkInput(spec, operation, { ...args, query: { ...query, ...args.query } }, input);
+  const { query: givenQuery = {} } = given.args;
+  const call = spec.paging
+    ? given.with({ query: buildFirstPageQuery(spec.paging, givenQuery, input.flags.all === true) })
+    : given;
+  return { call: sign ? await sign(call) : call, contentType };
+}
+
+async function reportMovedIdentifiers({ headers }: ApiResponse, { output }: Context): Promise<void> {
+  const count = Number(headers["x-svc-moved"]);
+  if (!(count > 0)) return;
+  const moved = `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster`;
+  await output.note(`${moved} and ${count === 1 ? "has" : "have"} been moved`);
+}
+
 const hasBytes = ({ responses }: CommandSpec, mediaType: RegExp): boolean =>
   Object.values(responses).some((response) => response.kind === "bytes" && mediaType.test(response.mediaType));
 
-async function fetchAllParts(paging: Paging, rows: string, call: CheckedCall, send: PreparedRequest["send"]) {
+async function fetchAllParts(paging: Paging, call: CheckedCall, send: PreparedRequest["send"]) {
   const first = await send(call);
   const fetch = async (query: object) => parsePart(await send(call.with({ query: { ...query } })));
-  const value = await fetchAllPages(paging, rows, parsePart(first), call.args.query ?? {}, fetch);
+  const value = await fetchAllPages(paging, parsePart(first), call.args.query ?? {}, fetch);
   return { ...first, value };
 }
 

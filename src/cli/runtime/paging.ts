@@ -18,8 +18,7 @@ export function buildFirstPageQuery<Q extends Query>(
 
 /** Fetches the remaining parts and combines all parts into one response. `fetch` receives the query of each part. */
 export async function fetchAllPages<P extends Part, Q extends Query>(
-  { by, total }: Paging,
-  rows: string,
+  { by, rows, total }: Paging,
   first: P,
   query: Q,
   fetch: (query: Q & { page?: number; offset?: number }) => Promise<P>,
@@ -44,20 +43,19 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
 
 export async function reportMoreRows(
   paging: Paging,
-  rows: string,
   part: Part,
   query: Query,
   { output, globals }: Context,
   isAll = false,
 ) {
-  const shownCount = getRows(part, rows).length;
+  const shownCount = getRows(part, paging.rows).length;
   const count = Number(part[paging.total]);
-  if (globals.quiet || !(shownCount < count) || describePastEnd(paging, rows, part, query) !== undefined) return;
+  if (globals.quiet || !(shownCount < count) || describePastEnd(paging, part, query) !== undefined) return;
   const remedy = isAll && paging.by ? "The list has changed. For all, repeat the command" : "For all: --all";
   await output.warn(`${shownCount} of ${count} shown. ${remedy}`);
 }
 
-export function describePastEnd({ by, total }: Paging, rows: string, part: Part, query: Query): string | undefined {
+export function describePastEnd({ by, rows, total }: Paging, part: Part, query: Query): string | undefined {
   const count = Number(part[total]);
   const isLater = by !== undefined && Number(query[by] ?? 0) > (by === "page" ? 1 : 0);
   if (getRows(part, rows).length > 0 || !(count > 0) || !isLater) return undefined;

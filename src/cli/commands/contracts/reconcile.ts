@@ -117,13 +117,13 @@ async function resolveStart(text: string, client: Client, { host }: Context): Pr
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
 
-const paging = { by: "page", maxPerPage: 100, total: "total_results" } as const;
+const paging = { by: "page", maxPerPage: 100, rows: "results", total: "total_results" } as const;
 const maxConcurrent = 4;
 
 async function listDueSince(since: number, client: Client): Promise<DueWebhook[]> {
   const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), limit: paging.maxPerPage };
   const fetch = (part: typeof query) => client.call(listContracts, { query: part });
-  const { results } = await fetchAllPages(paging, "results", await fetch(query), query, fetch);
+  const { results } = await fetchAllPages(paging, await fetch(query), query, fetch);
   const contracts = results.toReversed();
   const due: DueWebhook[][] = [];
   await runConcurrently(contracts.entries(), maxConcurrent, async ([at, contract]) => {

@@ -93,7 +93,7 @@ const emulatorRewind = defineCommand({
   },
 });
 
-const paging = { maxPerPage: 100_000, total: "total" } as const;
+const paging = { maxPerPage: 100_000, rows: "items", total: "total" } as const;
 
 /** The exit code can report differences, as with diff. */
 const snapshotDiff = defineCommand({
@@ -128,7 +128,7 @@ const snapshotDiff = defineCommand({
     } else {
       await output.show(diff, { rows: "items" });
     }
-    await reportMoreRows(paging, "items", diff, query, context);
+    await reportMoreRows(paging, diff, query, context);
     return diff.same || flags["exit-status"] !== true ? undefined : "failed";
   },
 });
