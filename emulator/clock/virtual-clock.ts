@@ -7,8 +7,8 @@ import { type Cause, defineRows, lastTimestampMs, type Store, storedTime } from 
  * `real`: time passes, `speed` times as fast as the wall clock. `manual`: time stops until it is advanced.
  * `auto`: time stops while entries run, then jumps to the next due entry.
  */
-export const ClockMode = z.enum(clockModes);
-export type ClockMode = z.infer<typeof ClockMode>;
+const ClockMode = z.enum(clockModes);
+type ClockMode = z.infer<typeof ClockMode>;
 
 const ClockState = z.strictObject({
   mode: ClockMode,
@@ -223,7 +223,7 @@ export class VirtualClock implements Clock {
 }
 
 /** The virtual time of a stored clock that is not being advanced. */
-export const computeVirtualTime = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
+const computeVirtualTime = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
   mode === "real"
     ? Math.min(lastTimestampMs, Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed))
     : manual_now;

@@ -18,7 +18,7 @@ const LeaderAddress = z.object({
   /** Emulated clusters. `position` orders their listeners by port. */
   clusters: z.array(z.object({ id: z.string(), url: z.string(), position: z.number() })),
 });
-export type LeaderAddress = z.infer<typeof LeaderAddress>;
+type LeaderAddress = z.infer<typeof LeaderAddress>;
 
 interface StandbyOptions {
   readonly readiness: Readiness;

@@ -8,7 +8,7 @@ import { defineRows, type Store, storedTime, type Transaction, type View } from 
 import { type Workspace, workspaces } from "./workspaces.ts";
 
 /** A token of the control plane, without its secret. */
-export const ControlToken = z.strictObject({
+const ControlToken = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
   /** SHA-256 in base64. A slow hash is unnecessary, because 256 random bits cannot be guessed. */
@@ -20,7 +20,7 @@ export const ControlToken = z.strictObject({
   workspace_id: z.int().optional(),
   workspace: z.string().optional(),
 });
-export type ControlToken = z.infer<typeof ControlToken>;
+type ControlToken = z.infer<typeof ControlToken>;
 
 export const controlTokens = defineRows({
   name: "control_tokens",

@@ -70,7 +70,7 @@ export function purgeEmails(tx: Transaction, now: number, limit = 50): number {
 }
 
 /** Metadata of an event that identifies its e-mail. */
-export interface EmailSelector {
+interface EmailSelector {
   readonly email_id?: string | undefined;
   readonly cluster_id?: string | undefined;
   /** `12` or `T-12` */

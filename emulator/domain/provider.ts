@@ -6,7 +6,7 @@ import { defineRows, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/rows.ts";
 
 /** A code for the identity that a user chose on the page. It is valid until it is redeemed (DECISIONS.md, R25). */
-export const ProviderCode = z.strictObject({
+const ProviderCode = z.strictObject({
   code: z.string(),
   /** Issuer of the code: a provider, or chat_a. */
   provider: z.string(),

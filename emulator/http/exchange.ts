@@ -62,7 +62,7 @@ export interface ServedRoutes {
 }
 
 /** Origin of a request, if it differs from the peer of its connection. */
-export interface RequestOrigin {
+interface RequestOrigin {
   readonly link?: CauseLink | undefined;
   /** True if a standby has admitted and forwarded the request. */
   readonly isForwarded: boolean;

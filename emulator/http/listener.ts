@@ -64,7 +64,7 @@ export interface ServedParts
 }
 
 /** Behavior of a listener while another process leads. */
-export interface StandbyBehavior {
+interface StandbyBehavior {
   readonly parts: readonly ListenerPart[];
   /** Handles a request about this process itself. Returns whether a response was sent. */
   readonly handleLocally?: (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -35,7 +35,7 @@ export interface RouterContext extends HandlerContext {
 }
 
 /** The ID of the cluster whose key the request has. Undefined without a key. */
-export type CallingCluster = string | undefined;
+type CallingCluster = string | undefined;
 
 /** Context of a handler's own functions, which adds the request to the resources. */
 export type RouterCall<Code extends FailureCode = never> = RouterContext &

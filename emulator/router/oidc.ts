@@ -160,7 +160,7 @@ const defaultGrants = ["authorization_code", "implicit"];
  * Creates a cluster's OpenID configuration with the router's URLs: the router's issuer and endpoints, and the cluster's
  * other endpoints through the catch-all. Scopes, response types and algorithms are those of the cluster.
  */
-export function createDiscoveryDocument(
+function createDiscoveryDocument(
   configuration: Readonly<Record<string, unknown>>,
   clusterUrl: string,
   publicUrl: string,
@@ -196,7 +196,7 @@ export function isServerMetadata(path: string, issuer: string): boolean {
   return path === wellKnown || path === wellKnown + trimTrailing(new URL(issuer).pathname, "/");
 }
 
-export const createAuthorizationServerMetadata = (configuration: Readonly<Record<string, unknown>>) =>
+const createAuthorizationServerMetadata = (configuration: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(configuration).filter(([name]) => oauthFields.has(name)));
 
 function rebaseUrls(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {

@@ -34,7 +34,7 @@ export function parseCauseNumber(cause: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-export interface CauseDetails {
+interface CauseDetails {
   readonly id: string;
   readonly what: string;
   /** Virtual milliseconds. */

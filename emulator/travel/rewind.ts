@@ -23,7 +23,7 @@ export function toRewindTarget({ to, before, steps = 0 }: RewindRequest): Rewind
 
 export type CauseMap = ReadonlyMap<string, CauseRow>;
 
-export interface RewindPoint {
+interface RewindPoint {
   /** The first commit to undo. Undefined if there is none. */
   readonly first: Commit | undefined;
   /** The causes to undo, each with its own causes, innermost first. */

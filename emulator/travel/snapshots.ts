@@ -62,7 +62,7 @@ export interface RestoreResult {
   readonly dropped: readonly ScheduledEntry[];
 }
 
-export interface RewindResult extends RestoreResult {
+interface RewindResult extends RestoreResult {
   /** Number of undone external requests and clock advances. The first clock advance can be undone in part. */
   readonly undone: number;
   /** The newest of them, newest first. */

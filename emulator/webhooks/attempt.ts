@@ -21,7 +21,7 @@ import {
 import type { Webhook } from "./webhooks.ts";
 
 /** Data of one attempt, read in a single view. */
-export interface AttemptInput {
+interface AttemptInput {
   readonly delivery: Delivery;
   /** Number among the scheduled attempts, from 1. Null for a resend. */
   readonly scheduledNumber: number | null;

@@ -23,7 +23,7 @@ import { purgeWebhookRecords } from "./log.ts";
 import { type DeliveryNotifier, getRetentionEnd, recordOutcome } from "./record.ts";
 import { webhookRows } from "./webhooks.ts";
 
-export interface DeliveryContext extends AttemptContext {
+interface DeliveryContext extends AttemptContext {
   readonly intervene?: FaultInterceptor | undefined;
   readonly notifier?: DeliveryNotifier | undefined;
 }

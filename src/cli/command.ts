@@ -21,7 +21,7 @@ export interface Command extends Omit<WrittenDeclaration, "summary"> {
 }
 
 /** Outcome of a command. A failure kind or an exit code reports an outcome other than success. */
-export type CommandOutcome = Promise<FailureKind | { readonly exit: number } | undefined> | Promise<void>;
+type CommandOutcome = Promise<FailureKind | { readonly exit: number } | undefined> | Promise<void>;
 
 interface DerivedInput {
   readonly flags?: readonly TypedFlag[];

@@ -69,7 +69,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-export const clientDefaults = { retries: 3, maxWaitMs: 60_000, timeoutMs: 30_000 };
+const clientDefaults = { retries: 3, maxWaitMs: 60_000, timeoutMs: 30_000 };
 
 export function createClient(options: ClientOptions): Client {
   const { baseUrls, credentials = {}, wall = systemWallClock, observer = {}, transport } = options;

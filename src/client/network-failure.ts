@@ -29,7 +29,7 @@ export class TunnelError extends Error {
   }
 }
 
-export interface FailedRequest {
+interface FailedRequest {
   readonly request: HttpRequest;
   readonly repeatable: boolean;
   readonly proxy: ForwardProxy | undefined;

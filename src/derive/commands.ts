@@ -93,7 +93,7 @@ function findSuccess({ responses }: Operation): ResponseBody {
  * Renders one declared example as a command line: flags, then `--set` for nested fields, or the body from standard
  * input.
  */
-export function buildCommandExample(
+function buildCommandExample(
   words: readonly string[],
   operation: Operation,
   flags: readonly FlagSpec[],

@@ -17,7 +17,7 @@ export const documentedServices = ["router", "contracts", "emulator"] as const;
 export type DocumentedService = (typeof documentedServices)[number];
 
 /** Sources of the documents: the operations of the registry, and the names of its schemas. */
-export interface OpenApiSource {
+interface OpenApiSource {
   readonly registry: readonly Operation[];
   readonly schemaNames: SchemaNames;
   readonly webhookPayloads?: ReadonlyMap<Activity, z.ZodType>;

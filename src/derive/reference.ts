@@ -9,7 +9,7 @@ import { pluralize } from "../base/text.ts";
 import type { CommandDeclaration, FlagSpec, PositionalSpec } from "./command-spec.ts";
 import { findObservedFailure, type ObservedClaim, type ObservedClaims } from "./openapi.ts";
 
-export interface ReferenceParts {
+interface ReferenceParts {
   readonly registry: readonly Operation[];
   readonly commands: readonly CommandDeclaration[];
   readonly globalFlags: readonly FlagSpec[];

@@ -3,9 +3,9 @@ import { dirname } from "node:path";
 import { type CreateOptions, type Disk, systemDisk } from "./disk.ts";
 
 /** Contents of a file. After an error of the stream, no file remains. */
-export type FileContent = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+type FileContent = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-export interface AtomicWriteOptions extends Partial<CreateOptions> {
+interface AtomicWriteOptions extends Partial<CreateOptions> {
   /** False if the file is not needed after the machine stops. */
   readonly durable?: boolean;
   readonly disk?: Disk;

@@ -36,7 +36,7 @@ export interface LockConflict {
   readonly life: Liveness;
 }
 
-export interface LockOptions {
+interface LockOptions {
   readonly wall: WallClock;
   /** Other data in the file, which only its owner can read. */
   readonly content?: object;

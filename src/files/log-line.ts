@@ -8,7 +8,7 @@ export interface LogPosition {
 
 export const startPosition: LogPosition = { number: 0, checksum: 0 };
 
-export interface LineHead {
+interface LineHead {
   /** Line number from 1, which continues from one file of a log to the next. */
   readonly number: number;
   /** Number of the first line of its group. All earlier lines were durable before the group was written. */
@@ -36,7 +36,7 @@ export const formatLogLine = (json: string, { number, group, before }: LineHead)
 /** Formats the first line of a file, which has no number and describes the file. */
 export const formatFirstLine = (json: string): Buffer => formatLine(json).bytes;
 
-export interface WrittenLine {
+interface WrittenLine {
   readonly bytes: Buffer;
   readonly checksum: number;
 }

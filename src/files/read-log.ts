@@ -21,7 +21,7 @@ import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-
  */
 
 /** Visitor of the contents of a log file, in order. Reading stops if a method throws. */
-export interface LogVisitor {
+interface LogVisitor {
   /**
    * Visits the JSON text of the first line. Returns the position that the second line must follow. Undefined allows any
    * position.

@@ -92,14 +92,14 @@ export function verifyCrmA(
     : createInvalidVerdict("mismatch");
 }
 
-export type CrmARejection = "missing" | "unknown-version" | "stale" | "mismatch";
+type CrmARejection = "missing" | "unknown-version" | "stale" | "mismatch";
 
 /** Escapes of `: / ? @ ! $ ' ( ) * , ;`, which v3 decodes before signing. Others stay, also `%20 %26 %2B %3D`. */
 const escapesDecodedByV3 = /%(?:2[14789ACF]|3[ABF]|40)/gi;
 
 const toSignedForm = (url: string): string => url.split("#", 1)[0]!.replace(escapesDecodedByV3, decodeURIComponent);
 
-export type CrmBVerdict =
+type CrmBVerdict =
   | { readonly ok: true; readonly envelope: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly reason: "malformed" | "mismatch" | "unknown-algorithm" };
 

@@ -1,7 +1,7 @@
 import { decodeBase64, hash } from "../base/hmac.ts";
 import { isObject, tryParseJson } from "../base/object.ts";
 
-export interface BasicCredentials {
+interface BasicCredentials {
   readonly user: string;
   /** Can contain colons or be empty. */
   readonly password: string;

@@ -12,7 +12,7 @@ interface UrlGrant {
 }
 
 /** Verdict on a signed URL, with the data of an `expired` response. */
-export type SignedUrlVerdict =
+type SignedUrlVerdict =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: "mismatch" }
   | { readonly ok: false; readonly reason: "expired"; readonly expiresAtMs: number; readonly expiresSeconds: number };

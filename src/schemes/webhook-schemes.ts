@@ -114,7 +114,7 @@ const standardScheme: WebhookScheme<"standard"> = {
  */
 export const webhookSchemes = [contentHashScheme, standardScheme] as const;
 
-export type OptionalSchemeName = Exclude<(typeof webhookSchemes)[number]["name"], "content-hash">;
+type OptionalSchemeName = Exclude<(typeof webhookSchemes)[number]["name"], "content-hash">;
 
 export const getDefaultScheme = (): WebhookScheme => webhookSchemes[0];
 

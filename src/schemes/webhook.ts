@@ -35,7 +35,7 @@ const decodeHmacKey = (hmacKeyBase64: string): Buffer => decodeKey(hmacKeyBase64
  * Decodes a base64 key. Throws a TypeError if the key is missing or not base64. `what` is the name of the key in the
  * message.
  */
-export function decodeKey(text: string | undefined, what: string): Buffer {
+function decodeKey(text: string | undefined, what: string): Buffer {
   // A variable that is not set is undefined in programs, and an empty string in pipelines.
   if (text === undefined || text === null || text === "")
     throw new TypeError(`${what} is missing. Check that its variable is set.`);

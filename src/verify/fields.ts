@@ -201,7 +201,7 @@ function findNameBefore(text: string): string | undefined {
 }
 
 /** Edits the parts of HTML or XML. */
-export interface MarkupEdits {
+interface MarkupEdits {
   /** Edits the text of an element without child elements. */
   readonly editElement: (name: string, text: string) => string;
   readonly editAttribute: (name: string, value: string) => string;

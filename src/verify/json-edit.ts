@@ -1,6 +1,6 @@
 import { writeJson } from "../base/json.ts";
 
-export interface JsonEdits {
+interface JsonEdits {
   /**
    * `path` has the keys that lead to the value, with an empty key for each list. `name` is the last key. `isKey` is
    * true if the string itself is a key.

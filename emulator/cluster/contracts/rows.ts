@@ -7,12 +7,7 @@ import { defineRows, storedTime, type Transaction, type View } from "../../store
 import type { AuthenticatedMember } from "../context.ts";
 
 /** Contract kinds that the public routes can create, as webhook payloads name them (DECISIONS.md, F9). */
-export const contractKinds = [
-  "TEMPLATE_CONTRACT",
-  "THIRD_PARTY_CONTRACT",
-  "SIGN_CONTRACT",
-  "EXECUTED_CONTRACT",
-] as const;
+const contractKinds = ["TEMPLATE_CONTRACT", "THIRD_PARTY_CONTRACT", "SIGN_CONTRACT", "EXECUTED_CONTRACT"] as const;
 
 /** A signatory with their status. Times are in virtual milliseconds. */
 export const ContractSignatory = z.strictObject({

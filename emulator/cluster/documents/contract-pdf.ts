@@ -12,8 +12,8 @@ import { sanitizeFilename } from "../storage/storage.ts";
 /** A document for a response, either generated or an uploaded version, whose bytes are a blob. */
 export type ContractDocument = StoredDocument | GeneratedDocument;
 
-export type StoredDocument = Pick<DocumentVersion, "file_name" | "content_type" | "blob"> & { readonly id?: number };
-export type GeneratedDocument = Pick<DocumentVersion, "file_name" | "content_type"> & { readonly bytes: Buffer };
+type StoredDocument = Pick<DocumentVersion, "file_name" | "content_type" | "blob"> & { readonly id?: number };
+type GeneratedDocument = Pick<DocumentVersion, "file_name" | "content_type"> & { readonly bytes: Buffer };
 
 export const docxMediaType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 

@@ -18,7 +18,7 @@ const grantFields = {
 };
 
 /** An authorization code (RFC 6749, 4.1; RFC 7636), without the prefix of its cluster. */
-export const AuthorizationCode = z.strictObject({
+const AuthorizationCode = z.strictObject({
   ...grantFields,
   code: z.string(),
   redirect_uri: z.string(),

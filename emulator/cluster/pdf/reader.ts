@@ -114,7 +114,7 @@ export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs
 }
 
 /** The client side of the reading process. It prevents this process from exiting only while a request is pending. */
-export class ReadingProcess {
+class ReadingProcess {
   readonly #child: ChildProcess;
   #onMessage: (message: WorkerMessage | ReadingFailure) => void = () => {};
   /** False once the process got a file. */

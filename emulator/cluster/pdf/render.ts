@@ -15,7 +15,7 @@ const pageLayout = { width: 595, height: 842, margin: 56 } as const;
 const lineHeight = 16;
 
 /** Maximum number of pages. The rest of a sheet is omitted, and the last line says so (DECISIONS.md, E11). */
-export const maxPdfPages = 100;
+const maxPdfPages = 100;
 const omissionNotice = "The rest is omitted.";
 
 /** Maximum lengths. A longer string does not fit on all pages, and a longer title does not fit on one. */

@@ -115,7 +115,7 @@ function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]>
   }
 }
 
-export class FontSubset {
+class FontSubset {
   readonly #font: TrueTypeFont;
   /** Glyphs of the font in the order of their new IDs. The first glyph replaces missing characters. */
   readonly #ids = [0];

@@ -70,7 +70,7 @@ export interface NamedPerson {
   readonly email: string;
 }
 
-export interface OpenedContract {
+interface OpenedContract {
   readonly contract: Contract;
   /** Undefined for a visitor without a personal link. */
   readonly person: NamedPerson | undefined;

@@ -218,7 +218,7 @@ const StorageKey = z.strictObject({ cluster_id: z.string(), key: z.string() });
 export const storageKeys = defineRows({ name: "storage_keys", schema: StorageKey, key: (row) => row.cluster_id });
 
 /** See DECISIONS.md, C5. */
-export const signedUrlLifetimeSeconds = 15 * 60;
+const signedUrlLifetimeSeconds = 15 * 60;
 
 type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
 
@@ -251,7 +251,7 @@ function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext): Buffe
 }
 
 /** Returns undefined before the first URL of the cluster is signed. */
-export function findStorageKey(view: View, clusterId: string): Buffer | undefined {
+async function findStorageKey(view: View, clusterId: string): Promise<Buffer | undefined> {
   const row = view.get(storageKeys, clusterId);
   return row && Buffer.from(row.key, "base64");
 }

@@ -6,7 +6,7 @@ import type { FindingReporter } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 
 /** Problems by variable, with the messages of shape C. */
-export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
+type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
 /** Accepts unknown keys. With `partial`, required answers can be missing (DECISIONS.md, F11). */
 export function validateAnswers(

@@ -21,7 +21,7 @@ import { invitations, inviteMember } from "../invitations/invite.ts";
 import { createPersonId } from "./users.ts";
 import { createUnusedId } from "./workspace-rows.ts";
 
-export interface NewWorkspaceOptions extends Pick<Workspace, "name" | "industry" | "use_case"> {
+interface NewWorkspaceOptions extends Pick<Workspace, "name" | "industry" | "use_case"> {
   readonly owner: Pick<User, "name" | "email" | "designation">;
 }
 

@@ -26,7 +26,7 @@ import { applySeed, type Seed } from "./seed.ts";
 export { StateLockedError } from "../../store/file/run-file.ts";
 export { StateAccessError, StateFormatError } from "../../store/port.ts";
 
-export interface OpenedState {
+interface OpenedState {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly snapshotStore: SnapshotStore;

@@ -18,7 +18,7 @@ import { toEmailRecord } from "../emails.ts";
 import { isControlPlaneRead, toFaultRecord, toRequestRecord } from "../requests.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
-export type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;
+type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;
 
 type DescriptionContext = Pick<
   ControlContext,

@@ -7,7 +7,7 @@ export const durationBucketBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 
 /** Status classes. `none` means that the connection ended without a response. */
 export const statusClasses = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
-export interface DurationHistogram {
+interface DurationHistogram {
   /** Number of requests in each bucket, not cumulative. The last bucket has no bound. */
   readonly counts: number[];
   sumMs: number;

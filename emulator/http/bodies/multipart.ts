@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { bodyLimits, UnreadableBodyError } from "./json.ts";
 
 /** A file part as an error of pydantic quotes it, without Starlette's internals. */
-export interface FilePart {
+interface FilePart {
   readonly filename: string;
   readonly size: number;
 }

@@ -13,13 +13,7 @@ export class SourceNumber {
 }
 
 /** A lossless JSON document, in which objects preserve their order and numbers their digits. */
-export type SourceValue =
-  | string
-  | boolean
-  | null
-  | SourceNumber
-  | readonly SourceValue[]
-  | ReadonlyMap<string, SourceValue>;
+type SourceValue = string | boolean | null | SourceNumber | readonly SourceValue[] | ReadonlyMap<string, SourceValue>;
 
 /** CPython's decoder rejects the document. `at` is the index of the character, in UTF-16 units. */
 export class JsonSyntaxError extends Error {

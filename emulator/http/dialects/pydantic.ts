@@ -12,7 +12,7 @@ import {
 import { maxProblems } from "../validation/validate.ts";
 
 /** An error of pydantic 2 (DECISIONS.md, P13). No library has the messages (ARCHITECTURE.md, Written by hand). */
-export interface PydanticError {
+interface PydanticError {
   readonly type: string;
   readonly path: readonly (string | number)[];
   readonly msg: string;

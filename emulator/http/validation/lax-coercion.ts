@@ -24,7 +24,7 @@ export const stringCoercers = lookupTable<StringCoercer>({
 });
 
 /** A body, which is copied before its first conversion. */
-export interface LaxBody {
+interface LaxBody {
   body: unknown;
   isCopy: boolean;
 }

@@ -79,7 +79,7 @@ export function removeGrants(tx: Transaction, cluster: string, userCodes: readon
 const expiredGrantRetentionMs = 24 * 60 * 60 * 1_000;
 
 /** Maximum number of stored grants, because virtual time can stop and then nothing expires. */
-export const maxGrants = 100_000;
+const maxGrants = 100_000;
 
 /** Deletes grants that expired long ago, and the oldest grants above the limit. */
 export function purgeGrants(tx: Transaction, now: number): void {

@@ -18,7 +18,7 @@ const { invited_users } = NewWorkspaceRequest.shape;
 const TrialAnswers = NewWorkspaceRequest.omit({ signup_token: true, email: true, invited_users: true })
   .extend({ cluster_location: z.string().nullable(), invited_users })
   .strict();
-export type TrialAnswers = z.infer<typeof TrialAnswers>;
+type TrialAnswers = z.infer<typeof TrialAnswers>;
 
 // The stored schema has no description.
 const Provider = z.enum(OAuthProviderType.options);

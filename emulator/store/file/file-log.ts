@@ -35,7 +35,7 @@ interface Generations {
   emptyLength: number;
 }
 
-export interface FileLogOptions extends JournaledLogOptions {
+interface FileLogOptions extends JournaledLogOptions {
   readonly disk: Disk;
   readonly path: string;
   /** The current journal: the end of its valid lines, and the position of the last line. */

@@ -24,7 +24,7 @@ interface RecoveredCheckpoint extends Pick<CheckpointHead, "generation"> {
 }
 
 /** Contents of the files of a state, and the repairs that they need before the next write. */
-export interface RecoveredState {
+interface RecoveredState {
   readonly state: State;
   readonly base: RecoveredCheckpoint | undefined;
   /** True if rows in the files have an earlier version. */

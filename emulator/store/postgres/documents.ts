@@ -9,7 +9,7 @@ import { replayJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
 /** Documents stored in pieces: checkpoints, snapshots of users, uploaded bytes. */
-export type DocumentKind = "base" | "snapshot" | "blob";
+type DocumentKind = "base" | "snapshot" | "blob";
 
 const minPieceBytes = 1 << 20;
 

@@ -6,7 +6,7 @@ import { UsageError } from "../process/failure.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export interface NamedProxy extends ForwardProxy {
+interface NamedProxy extends ForwardProxy {
   readonly variable: string;
 }
 

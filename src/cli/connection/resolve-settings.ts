@@ -18,7 +18,7 @@ export interface SettingValue<T = string> {
 type SettingsContext = { readonly globals: Pick<GlobalOptions, "baseUrl" | "profile">; readonly host: Host };
 
 /** Addresses of the services and credentials. Undefined values are not set. */
-export interface ServiceSettings {
+interface ServiceSettings {
   /** Common source of the addresses. Undefined if no address is configured. */
   readonly chosenBy: string | undefined;
   readonly router: SettingValue | undefined;

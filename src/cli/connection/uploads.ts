@@ -11,7 +11,7 @@ import type { Context } from "../command.ts";
 import { readInput, requireFile } from "../parse/body.ts";
 import { CommandFailedError, PartialFailureError, UsageError } from "../process/failure.ts";
 
-export interface UploadedFile {
+interface UploadedFile {
   readonly file_id: string;
   readonly filename: string;
   readonly path: string;

@@ -21,7 +21,7 @@ export interface WebhookReceiverResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface WebhookReceiverOptions {
+interface WebhookReceiverOptions {
   /** 0, the default, selects a free port. */
   readonly port?: number;
   /** Called with a request whose body is too large. The response is 413, and the rest of the body is not read. */

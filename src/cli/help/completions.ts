@@ -14,7 +14,7 @@ interface Candidate {
 }
 
 /** Command tree for completion, which loads only the groups that the words need. */
-export interface CompletionTree {
+interface CompletionTree {
   readonly groups: readonly Candidate[];
   readonly loadDeclarations: (group: string) => Promise<readonly DescribedCommand[]>;
   readonly listProfiles: () => Promise<readonly string[]>;

@@ -84,7 +84,7 @@ const escapeData = (text: string): string =>
 const escapeProperty = (text: string): string => escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 
 /** Test case of a report. A case has passed unless it has a failure or was skipped. */
-export interface JUnitCase {
+interface JUnitCase {
   readonly name: string;
   readonly className?: string;
   readonly seconds: number;

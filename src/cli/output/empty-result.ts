@@ -22,5 +22,5 @@ export function describeEmptyResult(words: readonly string[], filters: readonly 
   return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
 }
 
-export const describeEmptyFilteredResult = (filters: readonly string[]): string =>
+const describeEmptyFilteredResult = (filters: readonly string[]): string =>
   `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;

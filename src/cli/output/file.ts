@@ -19,7 +19,7 @@ export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefin
   });
 }
 
-export interface ProtectedFiles {
+interface ProtectedFiles {
   /** Other files of the command line (`-` for standard input), so that output does not replace an input. */
   readonly inputs?: readonly (string | undefined)[];
   /**

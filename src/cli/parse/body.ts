@@ -105,7 +105,7 @@ function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoExceptio
   throw new UsageError(`${flag}: cannot read ${path}: ${reason}`, { cause });
 }
 
-export interface FieldAssignment {
+interface FieldAssignment {
   readonly path: readonly string[];
   readonly text: string;
 }

@@ -50,7 +50,7 @@ export interface PreparedRequest<Value = unknown> {
   send(call?: CheckedCall): Promise<ApiResponse<Value>>;
 }
 
-export interface RequestChanges {
+interface RequestChanges {
   /** Query parameters that are merged with those of the flags. The flags take precedence. */
   readonly query?: Readonly<Record<string, string | readonly string[] | boolean>>;
   /** Adds input that depends on the whole checked request, such as the headers of a signature. */

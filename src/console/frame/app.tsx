@@ -223,5 +223,5 @@ const missingView: View = {
 
 const searchView: View = { path: "search", title: "Search", draw: (text) => <SearchResults text={text ?? ""} /> };
 
-export const findView = (path: string): View =>
+const findView = (path: string): View =>
   path === "" ? views[0]! : ([...views, searchView].find((view) => view.path === path) ?? missingView);

@@ -26,7 +26,7 @@ import { buildReplaySeed, findCallers, replaceMistypedValues } from "./seed.ts";
 import { createRequestSender } from "./send.ts";
 
 /** Target of a replay: an emulator with a state created from the corpus, or a service. */
-export interface ReplayTarget {
+interface ReplayTarget {
   readonly resolveUrl: (callee: RecordedServer) => string | undefined;
   /** Clock of an emulator. Undefined for a service. */
   readonly clock?: ReplayEmulator["clock"];

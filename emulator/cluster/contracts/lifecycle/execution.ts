@@ -24,7 +24,7 @@ import { listSigningMails, sendContractEmails } from "./timers.ts";
 import { type LifecycleContext, transitionContract } from "./transition.ts";
 
 /** The signatory and their note. Without an address, the next signatory acts. */
-export interface SignatureAction {
+interface SignatureAction {
   readonly email?: string | undefined;
   readonly note?: string | undefined;
 }

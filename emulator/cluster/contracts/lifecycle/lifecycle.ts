@@ -11,7 +11,7 @@ import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/object.ts";
 import type { Contract, ContractApproval, ContractReview, ContractSignatory } from "../rows.ts";
 
-export type TransitionResult =
+type TransitionResult =
   | { readonly rejection?: undefined; readonly appliedMove: Move; readonly contract: Contract }
   | { readonly rejection: FailureCode; readonly data: unknown };
 

@@ -52,7 +52,7 @@ export function selectChecks<C extends { readonly id: string }>(
   return remainingChecks;
 }
 
-export type CheckCounts = Readonly<Record<CheckResult, number>>;
+type CheckCounts = Readonly<Record<CheckResult, number>>;
 
 export function countCheckResults(checks: readonly { readonly result: CheckResult }[]): CheckCounts {
   const counts = { passed: 0, failed: 0, warning: 0, not_checked: 0 };

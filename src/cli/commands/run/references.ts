@@ -1,7 +1,7 @@
 import { stringifyExact, toPlainNumbers } from "../../../base/json.ts";
 import { findField, isObject } from "../../../base/object.ts";
 
-export type SavedValues = ReadonlyMap<string, unknown>;
+type SavedValues = ReadonlyMap<string, unknown>;
 
 /** `$$` is a literal dollar sign. `$name` and `${name.path}` are references. Any other dollar sign is literal. */
 const referencePattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;

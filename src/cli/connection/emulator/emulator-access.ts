@@ -81,7 +81,7 @@ export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAcc
   return withControlClient(routerUrl, token, (client) => client.call(listWorkspaces, {}, singleAttempt));
 }
 
-export type KnownWorkspace = Awaited<ReturnType<typeof listKnownWorkspaces>>[number];
+type KnownWorkspace = Awaited<ReturnType<typeof listKnownWorkspaces>>[number];
 
 /** Returns the view of one workspace. Its cluster comes first, with the workspace's keys. */
 export function selectWorkspace<Access extends EmulatorAccess>(access: Access, workspace: KnownWorkspace): Access {

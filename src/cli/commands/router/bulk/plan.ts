@@ -40,7 +40,7 @@ export const createBulkFlags = (batchSize: number) =>
     createTextFlag("apply", "FILE", "Apply a plan without a prompt; fails if the input or the target has changed"),
   ] as const satisfies readonly FlagSpec[];
 
-export type BulkInput = CommandInputOf<
+type BulkInput = CommandInputOf<
   readonly [
     ...ReturnType<typeof createBulkFlags>,
     typeof hashFlag,

@@ -49,7 +49,7 @@ interface EventLine {
 }
 
 /** Inputs of a batch that another cluster has, with that cluster. */
-export type BatchMoves = readonly (readonly [input: string, cluster: string])[];
+type BatchMoves = readonly (readonly [input: string, cluster: string])[];
 
 /** Written before the batch is sent, because a later look-up finds only the new cluster. */
 interface MovesLine {
