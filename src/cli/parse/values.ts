@@ -27,10 +27,7 @@ export function convertValue(
       if (/^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text)))
         throw createValueError(label, "a number of at most 15 digits", text);
       return requireInRange(label, Number(text), bounds);
-    case "boolean":
-      if (text !== "true" && text !== "false") throw createValueError(label, "true or false", text);
-      return text === "true";
-    case "text":
+    default:
       return text;
   }
 }
