@@ -79,6 +79,14 @@ describe("svc emulator exec", () => {
       "",
       'SVC_TRUSTED_PROXIES must be an address or a range (10.0.0.0/8), got "balancer"',
     ],
+    ["a port", {}, "--port 65536", '--port must be a number from 0 to 65535, got "65536"'],
+    ["a speed", {}, "--clock-speed fast", '--clock-speed must be a number, got "fast"'],
+    [
+      "a speed that is no longer exact",
+      {},
+      "--clock-speed 12345678901234567890",
+      '--clock-speed must be a number of at most 15 digits, got "12345678901234567890"',
+    ],
     ["a rate limit", { SVC_RATE_LIMIT: "-1" }, "", 'SVC_RATE_LIMIT must be at least 0, got "-1"'],
     ["a timeout", { SVC_WEBHOOK_TIMEOUT: "x" }, "", 'SVC_WEBHOOK_TIMEOUT must be a duration (30s, PT2H35M), got "x"'],
   ];
