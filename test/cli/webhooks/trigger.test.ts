@@ -370,9 +370,11 @@ describe("svc webhooks deliveries", () => {
         [2, "delivered"],
       ],
     );
-    const { exit, stderr } = await svc("webhooks deliveries --follow --outcome waiting");
-    assert.equal(exit, 2);
-    assert.match(stderr, /^error: --outcome waiting cannot be used with --follow/);
+    for (const option of ["--outcome waiting", "--limit 5", "--offset 5", "--all"]) {
+      const { exit, stderr } = await svc(`webhooks deliveries --follow ${option}`);
+      const name = option.replace(/ 5$/, "");
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, `error: ${name} cannot be used with --follow`]);
+    }
   });
 
   it("exits when the emulator stops", async (t) => {
