@@ -4,6 +4,7 @@ import { createDraftContract, createExecutedImport, createSentContract } from ".
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { waitUntilIdle } from "../../support/rejections.ts";
+import { bulkOperations, createBulkBody, startRoutedEmulator } from "../../support/routed-emulator.ts";
 import { createWebhook, restore, save } from "./travel.ts";
 
 interface Diff {
@@ -110,6 +111,26 @@ describe("diff since a snapshot", () => {
         "event 4: CONTRACT_CREATED of T-2",
       ],
     );
+  });
+
+  it("counts the identifiers of a table that were added, removed or mapped to another cluster", async (t) => {
+    const emulator = await startRoutedEmulator(t, { mappings: { cluster_clients: { "us-1": ["a", "b", "c", "d"] } } });
+    await save(emulator, "mapped");
+    await emulator.map("clients", "eu-1", ["a", "b", "e"]);
+    await emulator.router("DELETE", bulkOperations.clients.path, { body: createBulkBody("clients", "us-1", ["c"]) });
+    assert.deepEqual((await getDiff(emulator, "mapped/diff")).items, [
+      {
+        what: "cluster clients: 1 added, 1 removed, 2 moved to another cluster",
+        collection: "cluster_clients",
+        key: null,
+        change: "changed",
+        fields: [
+          { field: "added", to: 1 },
+          { field: "removed", to: 1 },
+          { field: "moved", to: 2 },
+        ],
+      },
+    ]);
   });
 
   it("is empty if only time has passed", async (t) => {
