@@ -159,6 +159,26 @@ describe("service with other messages for an unsupported method", () => {
   });
 });
 
+describe("service with another number in a message", () => {
+  it("produces a finding, because the number identifies nothing", async (t) => {
+    const folder = `${await createTestFolder(t)}/corpus`;
+    const service = await startTestEmulator(t);
+    const deviate: Deviation = (passing) => {
+      if (passing.status === 400) passing.text = JSON.stringify(passing.json).replace("(char 1)", "(char 7)");
+    };
+    const before = await startDeviatingService(t, service.clusters[0]!.url, deviate, "responses");
+    const session = await recordSession(t, service, folder, before);
+    const invalid = { body: "{", headers: { "content-type": "application/json" } };
+    await session.api("POST", "/api/v2.1/public/contracts/", invalid);
+    await session.end();
+    const { differences } = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    assert.deepEqual(
+      differences.map(({ id }) => id),
+      ["contracts.create:json-parse-error:400:detail:wording"],
+    );
+  });
+});
+
 describe("recording without its templates", () => {
   it("has no difference in a contract name that contains the name of its template", async (t) => {
     const folder = `${await createTestFolder(t)}/corpus`;
