@@ -375,8 +375,7 @@ describe("svc config get, unset, use and remove", () => {
     const origin = `profile staging in ${join(folder, "profiles.json")}`;
     const { stdout } = await svc("config get router_url --json");
     assert.deepEqual(JSON.parse(stdout), { key: "router_url", value: staging.router_url, origin });
-    assert.equal((await svc("config get oauth_client_id")).exit, 5);
-    assert.equal((await svc("config get nonsense")).exit, 2);
+    assert.deepEqual([(await svc("config get oauth_client_id")).exit, (await svc("config get nonsense")).exit], [5, 2]);
     await svc("config unset cluster_keys.eu-1");
     await svc("config unset client_secret");
     assert.deepEqual((await file()).profiles.staging, {
@@ -393,7 +392,9 @@ describe("svc config get, unset, use and remove", () => {
     const { stderr } = await svc("config use staging", { env: { SVC_PROFILE: "prod" } });
     assert.match(stderr, /SVC_PROFILE is set to prod/);
     assert.match((await svc("config remove staging")).stderr, /--yes required when not running interactively/);
+    await svc("config remove prod --yes");
+    assert.equal((await file()).current, "staging");
     assert.equal((await svc("config remove staging --yes")).exit, 0);
-    assert.deepEqual(await file(), { profiles: { prod: {} } });
+    assert.deepEqual(await file(), { profiles: {} });
   });
 });
