@@ -305,6 +305,24 @@ describe("user at a terminal", () => {
     assert.deepEqual([exit, /T-2 {2}/.test(stripVTControlCharacters(stderr))], [0, false], stderr);
   });
 
+  it("cannot set an empty secret", async (t) => {
+    const env = { SVC_CONFIG_DIR: await createTestFolder(t) };
+    const { exit, stderr } = await runCli("config set client_secret", {
+      ...simulateUser(["client_secret", enterKey]),
+      env,
+    });
+    assert.deepEqual([exit, stderr.includes("error: client_secret is empty, expected a secret")], [2, true], stderr);
+  });
+
+  it("types several values with blanks between them", async (t) => {
+    const cwd = await createTestFolder(t);
+    for (const name of ["msa.txt", "annex.txt"]) await writeFile(join(cwd, name), name);
+    const ada = simulateUser(["Path", `msa.txt  annex.txt${enterKey}`]);
+    const { stdout, stderr } = await runCli("files upload --dry-run --json=filename,bytes", { ...ada, cwd });
+    const sizes = JSON.parse(stdout).map(({ filename, bytes }) => `${filename} ${bytes}`);
+    assert.deepEqual(sizes, ["msa.txt 7", "annex.txt 9"], stderr);
+  });
+
   it("declines and changes nothing, with exit 1 and one line", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"old":{}}}');
