@@ -63,6 +63,16 @@ describe("--dry-run", () => {
     );
   });
 
+  it("prints no body that is not JSON", async (t) => {
+    const cwd = await createTestFolder(t);
+    await writeFile(join(cwd, "scan.pdf"), "%PDF-1.7");
+    const argv =
+      "api PUT /x --data scan.pdf --header content-type:application/pdf --dry-run --base-url http://127.0.0.1:9";
+    const { exit, stdout } = await runCli(argv, { cwd });
+    const headers = "accept: */*\ncontent-type: application/pdf";
+    assert.deepEqual([exit, stdout], [0, `PUT http://127.0.0.1:9/x\n${headers}\n\n[bytes]\n`]);
+  });
+
   it("validates input and credentials", async () => {
     const nowhere = ["--base-url", "http://127.0.0.1:1", "--dry-run"];
     assert.equal((await runCli(["intake", "create", "--title", "x", ...nowhere])).exit, 2);
