@@ -17,6 +17,8 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
   ["steps: []", "1:8: steps must be a list with at least one step."],
   ["name: x", "1:1: steps is required."],
   ["- a", "1:1: A scenario must be a map with steps."],
+  [`name: ${"x".repeat(999_994)}`, "1:1: steps is required."],
+  [`name: ${"x".repeat(999_995)}`, "1:1: A scenario must have at most 1000000 characters."],
   ["step: [{ advance: next }]", '1:1: Unknown key "step". Did you mean steps?'],
   ["steps: [{ advance: next }]\nsteps: []", "2:1: The file is not YAML: Map keys must be unique."],
   [
