@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
+import { writeJson } from "../../../src/base/json.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
-import { impatientWall, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
+import { impatientWall, type ReceiverRules, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 
 const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout) as CertifyReport;
 const getMistakes = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
@@ -25,6 +26,24 @@ describe("mistakes that svc webhooks certify names", () => {
       ["status 401: bad signature", ["wrong-encoding"]],
     );
   });
+
+  for (const [name, rules, mistake] of [
+    [
+      "upper-case digits",
+      { isGenuine: (signature, expected) => signature === expected.toUpperCase() },
+      "wrong-encoding",
+    ],
+    [
+      "JSON that it wrote again",
+      { signed: (body) => writeJson(JSON.stringify(JSON.parse(String(body))), "spaced") },
+      "reserialized-json",
+    ],
+  ] satisfies [string, ReceiverRules, string][])
+    it(`recognizes a receiver that expects the signature of ${name}, from what it accepts`, async (t) => {
+      const { certify } = await startSignedReceiver(t, rules);
+      const run = await certify(["--only", "genuine,raw-body.spaced,signature", "--json"]);
+      assert.deepEqual([run.exit, getMistakes(reportOf(run))], [1, [[mistake, "failed"]]]);
+    });
 
   it("reports that a receiver does not respond to a forged delivery, and nothing else", async (t) => {
     const { certify } = await startSignedReceiver(t, {
