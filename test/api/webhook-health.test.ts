@@ -154,7 +154,9 @@ describe("webhook diagnosis", () => {
         summarizeHealth(
           failing,
           [droppedDelivery],
-          [createFault("drop", { count: 3 }), createFault("drop", { path: "/other" })],
+          [{ count: 3 }, { path: "/other" }, { activity: "CONTRACT_SIGNED" as const }].map((one) =>
+            createFault("drop", one),
+          ),
         ).steps,
         summarizeHealth(failing, [droppedDelivery], [createFault("drop", { path: "/ho*" })]).steps,
       ],
