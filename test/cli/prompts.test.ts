@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
+import { namedSeeds } from "../../emulator/compose/state/seed.ts";
 import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
@@ -264,6 +265,52 @@ describe("user at a terminal", () => {
       result.stderr,
       /To run this without prompts:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set 'counter_party_details=\[/,
     );
+  });
+
+  it("answers a question of each type", async (t) => {
+    const options = [
+      { label: "Chairs", value: "chairs" },
+      { label: "Desks", value: "desks" },
+    ];
+    const attributes = ["boolean", "float", "enum", "array of options", "array of strings", "repeating", "string"].map(
+      (type) => ({
+        variable: type,
+        display_label: `A ${type}`,
+        type,
+        required: true,
+        options: type === "enum" ? [] : options,
+      }),
+    );
+    const templates = [{ id: 111, workspace_id: 1, contract_type_id: 301, name: "Lease", attributes }];
+    const { svc } = await startCliEmulator(t, { seed: { ...namedSeeds.demo, templates } });
+    const backspace = "\u007f";
+    const ada = simulateUser(
+      ["A boolean?", `y${enterKey}`],
+      ["A float:", `much${enterKey}`],
+      ["This must be a number", `${backspace.repeat(4)}1.5${enterKey}`],
+      ["A enum:", `plus${enterKey}`],
+      ["A array of options:", ` ${downKey} ${enterKey}`],
+      ["A array of strings:", `a, b${enterKey}`],
+      ["A repeating:", `{}${enterKey}`],
+      ["This must be a JSON list", `${backspace.repeat(2)}[{"item":"Desk"}]${enterKey}`],
+      ["A string:", enterKey],
+      ["A value is required", `x${enterKey}`],
+      ["Who is the counterparty?", `${downKey}${enterKey}`],
+      ["First name", `Jo${enterKey}`],
+      ["Last name", enterKey],
+      ["E-mail", `jo@acme.example${enterKey}`],
+    );
+    const { exit, stdout, stderr } = await svc("contracts create --contract-template-id 111 --dry-run --json", ada);
+    assert.deepEqual([exit, ada.waiting()], [0, []], stderr);
+    assert.deepEqual(JSON.parse(stdout).body.contract_data, {
+      boolean: true,
+      float: 1.5,
+      enum: "plus",
+      "array of options": ["chairs", "desks"],
+      "array of strings": ["a", "b"],
+      repeating: [{ item: "Desk" }],
+      string: "x",
+    });
   });
 
   it("receives no prompt if --data or --set contains all required input", async (t) => {
