@@ -228,6 +228,37 @@ describe("stored sign-ins", () => {
     );
   });
 
+  for (const [name, status, type] of [
+    ["reports an error", 503, "application/json"],
+    ["responds with a page", 200, "text/html; charset=utf-8"],
+  ] as const)
+    it(`signs out and warns if the server ${name} instead of confirming the revocation`, async (t) => {
+      const server = await startReceiver(t);
+      server.respond((_, response) => response.writeHead(status, { "content-type": type }).end("{}"));
+      const cwd = await createTestFolder(t);
+      const folder = openSignInStore(cwd);
+      await folder.keep(server.url, { revocation_url: `${server.url}/revoke` });
+      const env = { SVC_CONFIG_DIR: cwd, SVC_TOKEN: "t" };
+      const { exit, stderr } = await runCli(`auth logout --issuer ${server.url}`, { env });
+      assert.deepEqual(
+        [exit, stderr.split("\n"), await folder.accounts()],
+        [
+          0,
+          [
+            `${server.url} did not confirm that the tokens are revoked.`,
+            `Signed out of ${server.url}`,
+            "SVC_TOKEN is still set and overrides every sign-in.",
+            "",
+          ],
+          {},
+        ],
+      );
+      assert.deepEqual(
+        server.received.map(({ body }) => body.toString()),
+        ["token=at&client_id=cli"],
+      );
+    });
+
   it("requires a choice between several sign-ins", async (t) => {
     const cwd = await createTestFolder(t);
     const folder = openSignInStore(cwd);
