@@ -133,6 +133,27 @@ describe("diff since a snapshot", () => {
     ]);
   });
 
+  it("lists what was deleted, with its former values", async (t) => {
+    const emulator = await startTestEmulator(t);
+    await createWebhook(emulator, "http://127.0.0.1:9/hooks", "CONTRACT_SIGNED");
+    await emulator.control("POST", "faults", { body: { direction: "outgoing", effect: "drop" } });
+    await save(emulator, "before");
+    await emulator.api("DELETE", "/api/v2.1/public/webhooks/1");
+    await emulator.control("DELETE", "faults/1");
+    const [webhook, fault, ...others] = (await getDiff(emulator, "before/diff")).items;
+    const { fields, ...change } = webhook!;
+    assert.deepEqual(
+      [change, fields[3], fields[4], fault, others],
+      [
+        { what: "webhook 1: gone", collection: "webhook_subscriptions", key: "1", change: "gone" },
+        { field: "title", from: "Hooks" },
+        { field: "url", from: "http://127.0.0.1:9/hooks" },
+        { what: "fault 1: gone", collection: "faults", key: "1", change: "gone", fields: [] },
+        [],
+      ],
+    );
+  });
+
   it("is empty if only time has passed", async (t) => {
     const emulator = await startTestEmulator(t, { clock: { mode: "real", speed: 1_000 } });
     await save(emulator, "begun");
