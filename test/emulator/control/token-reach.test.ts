@@ -106,6 +106,21 @@ describe("read-only token", () => {
     assert.deepEqual([workspace!.client_id, workspace!.client_secret], [first.client_id, masked]);
   });
 
+  it("receives no headers and bodies of forwarded requests and dropped e-mails", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const reads = await createTokenSender(emulator, { role: "read" });
+    await emulator.router("POST", "/router/v1/mailer/inbound/blackhole", { body: "Dear Jo" });
+    await emulator.router("POST", "/anything", { body: { otp: 998877 }, headers: { "x-otp": "998877" } });
+    const listItems = async (path: string) => (await reads("GET", path)).body as { items: Record<string, unknown>[] };
+    const [mail] = (await listItems("blackhole")).items;
+    const [request] = (await listItems("clusters/eu-1/inbox")).items;
+    const headers = request!.headers as string[][];
+    assert.deepEqual(
+      [mail!.body, request!.method, request!.body, [...new Set(headers.flat())]],
+      [masked, "POST", masked, [masked]],
+    );
+  });
+
   it("receives no secrets in event streams", async (t) => {
     const { emulator } = await startSharedEmulator(t);
     const response = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
