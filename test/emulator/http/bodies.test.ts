@@ -235,6 +235,52 @@ describe("form body", () => {
     assert.deepEqual([lost.status, lost.body], [400, '{"detail":"Missing boundary in multipart."}']);
   });
 
+  // Tested with python-multipart 0.0.34 and Starlette 1.10.
+  it("is read as by python-multipart if it is multipart", async (t) => {
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
+    ]);
+    const field = (value: string, end = "\r\n--x--\r\n") =>
+      `--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n${value}${end}`;
+    const sendBody = async (body: string | Buffer, boundary = "x") => {
+      const headers = { "content-type": `multipart/form-data; boundary=${boundary}` };
+      const response = await send("POST", "/made", { headers, body });
+      const { detail, body: read } = JSON.parse(response.body);
+      return [response.status, read?.a.length ?? detail[0].type ?? detail];
+    };
+    const large = "y".repeat(1_024 * 1_024);
+    const invalid = [400, "Invalid multipart data."];
+    const missing = [422, "missing"];
+    assert.deepEqual(
+      {
+        large: await sendBody(field(large)),
+        larger: await sendBody(field(`${large}y`)),
+        "not ASCII": await sendBody(Buffer.from(field("\u00fc"), "latin1")),
+        "a long boundary": await sendBody(field("b"), "x".repeat(257)),
+        "another first line": await sendBody(field("b").replace("--x", "--xy")),
+        "blanks after a boundary": await sendBody(field("b", "\r\n--x \t\r\n")),
+        "text after a blank": await sendBody(field("b", "\r\n--x y\r\n")),
+        "a line that ends with CR": await sendBody(field("b").replace("\r\n\r\n", "\r\r\n")),
+        "a truncated first line": await sendBody("--x"),
+        "no part": await sendBody("--x--\r\n"),
+        "a truncated part": await sendBody(field("b", "")),
+      },
+      {
+        large: [200, large.length],
+        larger: [400, "Part exceeded maximum size of 1024KB."],
+        "not ASCII": [200, 1],
+        "a long boundary": invalid,
+        "another first line": invalid,
+        "blanks after a boundary": [200, 1],
+        "text after a blank": invalid,
+        "a line that ends with CR": invalid,
+        "a truncated first line": missing,
+        "no part": missing,
+        "a truncated part": missing,
+      },
+    );
+  });
+
   it("rejects a file part instead of a string", async (t) => {
     const { send } = await startTestServer(t, [
       createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
