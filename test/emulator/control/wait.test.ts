@@ -122,6 +122,14 @@ describe("GET /_emulator/wait", () => {
     await running.control("POST", "clock/advance", { body: { by: "PT5M" } });
     const { reached, deliveries } = (await wait.receive()).body as { reached: boolean; deliveries: object[] };
     assert.deepEqual({ reached, deliveries }, { reached: true, deliveries: [{ ...row, outcome: "delivered" }] });
+    const isReachedSince = async (time: string) =>
+      ((await running.control("GET", `wait?outcome=delivered&since=${time}&timeout_ms=1`)).body as { reached: boolean })
+        .reached;
+    assert.deepEqual(
+      [await isReachedSince(now), await isReachedSince("2031-01-02T03:04:05.001Z")],
+      [true, false],
+      "the delivery was created at the first time",
+    );
   });
 
   it("accepts a new webhook and a deleted one with deliveries, but not an unknown one", async (t) => {
