@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { toFields, tryParseJson } from "../base/object.ts";
 import { writeFileAtomic } from "../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../files/disk.ts";
-import { correctBodyLengths, ExchangeFormatError, parseExchange, type RecordedExchange } from "./exchange.ts";
+import { ExchangeFormatError, parseExchange, type RecordedExchange } from "./exchange.ts";
 
 /** A folder is not a usable corpus. The message states the reason. */
 export class CorpusError extends Error {
@@ -26,9 +26,9 @@ export interface TrafficCorpus {
 
 export const indexFileName = "index.ndjson";
 const indexHeader = { format: "svc-corpus", version: 1 };
-const maxFileBytes = 32 * 1024 * 1024;
+const maxFileBytes = 128 * 1024 * 1024;
 const maxFiles = 100_000;
-const exchangeFilePattern = /^\d{5,7}-[\w.-]{1,100}\.http$/;
+const exchangeFilePattern = /^\d{5,7}-[\w.-]{1,100}\.exchange\.json$/;
 
 const computeDigest = (text: string): string => createHash("sha256").update(text).digest("hex");
 
@@ -49,8 +49,8 @@ export async function readCorpus(folder: string, { isInterruptedAllowed = false 
     throw new CorpusError(
       `${folder} has no end: its recording was interrupted, or its index was truncated. To finish a recording, repeat its svc verify record`,
     );
-  // Any `.http` file can contain secrets, so none is ignored.
-  const unlisted = (await listFiles(folder, /\.http$/)).filter((file) => !entries.has(file));
+  // Any such file can contain secrets, so none is ignored.
+  const unlisted = (await listFiles(folder, /\.exchange\.json$/)).filter((file) => !entries.has(file));
   const exchanges: CorpusExchange[] = [];
   for (const file of [...entries.keys(), ...unlisted]) {
     if (isEnded && !entries.has(file))
@@ -117,7 +117,7 @@ async function readRegularFile(folder: string, name: string, missing: string): P
   try {
     const about = await lstat(path);
     if (!about.isFile()) throw new CorpusError(`${name} of ${folder} is not a regular file`);
-    if (about.size > maxFileBytes) throw new CorpusError(`${name} of ${folder} is larger than 32 MiB`);
+    if (about.size > maxFileBytes) throw new CorpusError(`${name} of ${folder} is larger than 128 MiB`);
     return await readFile(path, "utf8");
   } catch (cause) {
     if (!isFsError(cause)) throw cause;
@@ -133,16 +133,15 @@ const listFiles = async (folder: string, pattern: RegExp): Promise<string[]> =>
 /** Lists the files that a recorder wrote. A killed recorder leaves files without an index entry. */
 export const listExchangeFiles = (folder: string): Promise<string[]> => listFiles(folder, exchangeFilePattern);
 
-/** Updates the lengths of bodies and the index after files were edited, added or removed manually. */
+/** Updates the index after files were edited, added or removed manually. */
 export async function reindexCorpus(folder: string): Promise<void> {
   await readIndexText(folder);
   const files = await listExchangeFiles(folder);
   const lines: string[] = [];
   for (const file of files) {
     const text = await readRegularFile(folder, file, `${file} is missing`);
-    const measured = parseFile(folder, file, () => correctBodyLengths(text));
-    if (measured !== text) await writeFileAtomic(join(folder, file), measured);
-    lines.push(formatIndexEntry(file, measured));
+    parseFile(folder, file, () => parseExchange(text));
+    lines.push(formatIndexEntry(file, text));
   }
   await writeFileAtomic(join(folder, indexFileName), indexHeaderLine + lines.join("") + formatIndexEnd(files.length));
 }

@@ -73,7 +73,7 @@ export class ExchangeRecorder {
     const name = (exchange.operation ?? "undeclared").replace(/[^\w.-]/g, "_").slice(0, 80);
     for (;;) {
       this.#count += 1;
-      const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
+      const file = `${String(this.#count).padStart(5, "0")}-${name}.exchange.json`;
       // Another recorder can write to the same corpus, so the file name can be taken.
       if (!(await createFileAtomic(join(this.#folder, file), text, { durable: false }))) continue;
       await this.#appendToIndex(formatIndexEntry(file, text));

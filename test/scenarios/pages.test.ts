@@ -77,7 +77,9 @@ describe("user documentation", () => {
       }
       await assertSucceeds(command, svc(words[1] === "record" ? [...words, "--rate", "1000"] : words));
     }
-    const recorded = (await readdir(join(cwd, "session"))).filter((name) => name.endsWith("CONTRACT_CREATED.http"));
+    const recorded = (await readdir(join(cwd, "session"))).filter((name) =>
+      name.endsWith("CONTRACT_CREATED.exchange.json"),
+    );
     assert.equal(recorded.length, 1);
   });
 

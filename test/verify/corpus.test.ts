@@ -22,7 +22,7 @@ async function createCorpus(t: TestContext, count = 2): Promise<string> {
   return folder;
 }
 
-const first = "00001-templates.list.http";
+const first = "00001-templates.list.exchange.json";
 
 describe("recorded corpus", () => {
   it("contains a readable file for each exchange", async (t) => {
@@ -30,24 +30,27 @@ describe("recorded corpus", () => {
     assert.deepEqual((await readdir(folder)).sort(), [first, "index.ndjson"]);
     assert.equal(
       await readFile(join(folder, first), "utf8"),
-      [
-        "svc-exchange: 1",
-        "callee: contracts",
-        "operation: templates.list",
-        "at: 1970-01-01T00:00:00.000Z",
-        "request-body: text 0",
-        "response-body: text 12",
-        "",
-        "GET /api/v2.1/public/templates/ HTTP/1.1",
-        "",
-        "",
-        "",
-        "HTTP/1.1 200",
-        "content-type: application/json",
-        "",
-        '{"items":[]}',
-        "",
-      ].join("\n"),
+      `{
+  "svc-exchange": 1,
+  "callee": "contracts",
+  "operation": "templates.list",
+  "at": "1970-01-01T00:00:00.000Z",
+  "request": {
+    "method": "GET",
+    "target": "/api/v2.1/public/templates/",
+    "headers": []
+  },
+  "response": {
+    "status": 200,
+    "headers": [
+      "content-type: application/json"
+    ],
+    "json": {
+      "items": []
+    }
+  }
+}
+`,
     );
   });
 
@@ -57,27 +60,49 @@ describe("recorded corpus", () => {
       exchanges.map(({ file, at, operation }) => ({ file, at, operation })),
       [
         { file: first, at: 0, operation: "templates.list" },
-        { file: "00002-templates.list.http", at: 1_000, operation: "templates.list" },
+        { file: "00002-templates.list.exchange.json", at: 1_000, operation: "templates.list" },
       ],
     );
     assert.deepEqual(exchanges[0]!.response, response);
   });
 
+  it("contains each body unchanged", async (t) => {
+    const folder = join(await createTestFolder(t), "corpus");
+    const recorder = await ExchangeRecorder.open(folder);
+    const bodies = [
+      '{"id":1,"a":[1.5,null]}',
+      '{ "id": 1 }',
+      '{"b":1.0,"1":2}',
+      "1\r\n2\t",
+      "",
+      "a\u0000",
+      "[".repeat(9_999),
+    ];
+    for (const [at, body] of bodies.entries())
+      await recorder.add({ at, request, response: { ...response, headers: [], body: Buffer.from(body) } });
+    await recorder.close();
+    const { exchanges } = await readCorpus(folder);
+    assert.deepEqual(
+      exchanges.map((exchange) => exchange.response.body.toString()),
+      bodies,
+    );
+  });
+
   const damages: Readonly<Record<string, readonly [damage: (folder: string) => Promise<unknown>, message: RegExp]>> = {
     "is missing a file": [
       (folder) => rm(join(folder, first)),
-      /is incomplete: 00001-templates\.list\.http is missing$/,
+      /is incomplete: 00001-templates\.list\.exchange\.json is missing$/,
     ],
     "has a truncated index": [
       async (folder) => {
         const lines = (await readFile(join(folder, "index.ndjson"), "utf8")).split("\n");
         await writeFile(join(folder, "index.ndjson"), `${[lines[0], lines[1], '{"end":1}'].join("\n")}\n`);
       },
-      /truncated or edited: it does not list 00002-templates\.list\.http$/,
+      /truncated or edited: it does not list 00002-templates\.list\.exchange\.json$/,
     ],
     "contains a copied file with another name": [
-      (folder) => writeFile(join(folder, "notes.http"), "GET / HTTP/1.1\nauthorization: Bearer s3cret\n"),
-      /truncated or edited: it does not list notes\.http$/,
+      (folder) => writeFile(join(folder, "notes.exchange.json"), "GET / HTTP/1.1\nauthorization: Bearer s3cret\n"),
+      /truncated or edited: it does not list notes\.exchange\.json$/,
     ],
     "is incomplete": [
       async (folder) => {
@@ -88,7 +113,7 @@ describe("recorded corpus", () => {
     ],
     "is edited": [
       (folder) => appendFile(join(folder, first), "x"),
-      /00001-templates\.list\.http of .* was edited: it differs from the index$/,
+      /00001-templates\.list\.exchange\.json of .* was edited: it differs from the index$/,
     ],
     "is of another version": [
       async (folder) => {
@@ -102,7 +127,7 @@ describe("recorded corpus", () => {
         await rm(join(folder, first));
         await symlink("/etc/hostname", join(folder, first));
       },
-      /00001-templates\.list\.http of .* is not a regular file$/,
+      /00001-templates\.list\.exchange\.json of .* is not a regular file$/,
     ],
     "names a file in another folder": [
       (folder) =>
@@ -140,30 +165,38 @@ describe("recorded corpus", () => {
         (error: Error) => error.message.replace(/^.* cannot be read: /, ""),
       );
     };
-    const head = "svc-exchange: 1\ncallee: contracts\nat: 2030-01-01T00:00:00Z\n";
-    const lengths = "request-body: text 0\nresponse-body: text 0\n\n";
-    const rest = "\n\n\nHTTP/1.1 200\n\n\n";
+    const valid = {
+      "svc-exchange": 1,
+      callee: "contracts",
+      at: "2030-01-01T00:00:00Z",
+      request: { method: "GET", target: "/", headers: [] as string[] },
+      response: { status: 200, headers: [], text: "" },
+    };
+    const { request: sent, response: received } = valid;
     const malformed = [
-      ["", "it ends too early"],
-      ["GET / HTTP/1.1\n\n", 'the line "GET / HTTP/1.1" is not a header'],
-      [head.replace("contracts", "toString"), "it ends too early"],
-      [`${head}request-body: text 999999999\nresponse-body: text 0\n\nGET / HTTP/1.1${rest}`, "it ends too early"],
-      [`${head}${lengths}GET http://other.example/ HTTP/1.1${rest}`, "its request line is malformed"],
-      [`${head}${lengths}CONNECT /x HTTP/1.1${rest}`, "its request line is malformed"],
-      [`${head}${lengths}GET / HTTP/1.1\nx: y\rz: 1${rest}`, 'the line "x: y\rz: 1" is not a header'],
-      [`${head}${lengths}GET / HTTP/1.1\nx: \u4f60${rest}`, 'the line "x: \u4f60" is not a header'],
-      [`${head}${lengths}GET / HTTP/1.1${rest.replace("200", "999")}`, "its status line is malformed"],
-      [`${head}${lengths}GET / HTTP/1.1${rest}more`, "it is longer than its declared lengths"],
-      [`${head.replace("2030", "9999")}${lengths}GET / HTTP/1.1${rest}`, "its time is missing or malformed"],
+      ["", "it must be an object"],
+      ["GET / HTTP/1.1\n\n", "it must be an object"],
+      [{ ...valid, callee: "toString" }, "callee must be one of router, contracts, storage, receiver"],
       [
-        `${head.replace("exchange: 1", "exchange: 9")}${lengths}`,
-        "its format is version 9, and this svc reads version 1",
+        { ...valid, request: { ...sent, method: "CONNECT" } },
+        "request.method must be an HTTP method other than CONNECT",
       ],
+      [{ ...valid, request: { ...sent, target: "http://other.example/" } }, "request.target must be a path"],
+      ...["x: y\rz: 1", "x: \u4f60", "x y: 1", ": 1"].map(
+        (header) =>
+          [
+            { ...valid, request: { ...sent, headers: [header] } },
+            "request.headers.0 must be a header (name: value)",
+          ] as const,
+      ),
+      [{ ...valid, response: { ...received, status: 999 } }, "response.status must be at most 599"],
+      [{ ...valid, at: "9999-01-01T00:00:00Z" }, "at must be a time (2030-01-02T03:04:05Z)"],
+      [{ ...valid, "svc-exchange": 9 }, "svc-exchange must be 1, the version that this svc reads"],
     ] as const;
     const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
-    const nested = `${lengths.replace("response-body: text 0", `response-body: text ${deep.length}`)}GET / HTTP/1.1${rest}`;
-    assert.equal(await hostile(`${head}${nested.slice(0, -1)}${deep}\n`), "read");
+    assert.equal(await hostile(JSON.stringify({ ...valid, response: { ...received, text: deep } })), "read");
     assert.deepEqual(scanCorpus(await readCorpus(folder)), []);
-    for (const [text, message] of malformed) assert.equal(await hostile(text), message, text);
+    for (const [value, message] of malformed)
+      assert.equal(await hostile(typeof value === "string" ? value : JSON.stringify(value)), message);
   });
 });

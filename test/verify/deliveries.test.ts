@@ -72,7 +72,7 @@ describe("replayed webhooks", () => {
             1,
             `${commented} of contract 1`,
             undefined,
-            `${commented}.http`,
+            `${commented}.exchange.json`,
           ],
         ],
       );

@@ -12,7 +12,9 @@ describe("corpus with 40 planted secrets and personal data", () => {
     const corpus = await recordAll(t, plantedExchanges);
     const { folder } = corpus;
     const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")));
-    const all = texts.join("\n");
+    // JSON escapes quotes and line breaks, so the bodies are searched as they were sent, too.
+    const bodies = corpus.exchanges.flatMap(({ request, response }) => [String(request.body), String(response.body)]);
+    const all = [...texts, ...bodies].join("\n");
     // Includes the content of base64 and percent-encoding.
     const inner = [...all.matchAll(/[A-Za-z0-9+/_-]{12,}/g)].map(([text]) => Buffer.from(text, "base64").toString());
     const searchedText = [all, decodeURIComponent(all.replace(/%(?![0-9A-F]{2})/gi, "%25")), ...inner]
@@ -85,10 +87,11 @@ describe("corpus with 40 planted secrets and personal data", () => {
 const returns = (status: number, type: string, body: string) =>
   createExchange({ method: "GET" }, { status, headers: [["content-type", type]], body: Buffer.from(body) });
 
-/** The only file of a corpus with this exchange, and the findings of its scan. */
+/** The only file of a corpus with this exchange and its bodies as they were sent, and the findings of its scan. */
 async function recordExchange(t: TestContext, exchange: readonly [RecordedRequest, RecordedResponse]) {
   const corpus = await recordAll(t, [exchange]);
-  const text = await readFile(join(corpus.folder, corpus.exchanges[0]!.file), "utf8");
+  const { file, request, response } = corpus.exchanges[0]!;
+  const text = [await readFile(join(corpus.folder, file), "utf8"), request.body, response.body].join("\n");
   return { text: decodeURIComponent(text), found: scanCorpus(corpus) };
 }
 

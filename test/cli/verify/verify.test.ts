@@ -50,11 +50,11 @@ describe("svc verify proxy", () => {
     assert.deepEqual(
       files.map((name) => name.slice(6)),
       [
-        "templates.list.http",
-        "users.list.http",
-        "contracts.create.http",
-        "contracts.list.http",
-        "contracts.status.http",
+        "templates.list.exchange.json",
+        "users.list.exchange.json",
+        "contracts.create.exchange.json",
+        "contracts.list.exchange.json",
+        "contracts.status.exchange.json",
         "ndjson",
       ],
     );
@@ -115,15 +115,15 @@ describe("svc verify proxy", () => {
 describe("svc verify scan", () => {
   it("exits with 1 for a secret that a user added and hides the secret", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
-    const file = join(cwd, "corpus", "00005-contracts.status.http");
+    const file = join(cwd, "corpus", "00005-contracts.status.exchange.json");
     const text = await readFile(file, "utf8");
-    await writeFile(file, text.replace("accept: */*", "accept: */*\nx-owner: jane.doe@acme.com"));
+    await writeFile(file, text.replace('"accept: */*"', '"accept: */*", "x-owner: jane.doe@acme.com"'));
     assert.equal((await svc("verify scan corpus")).exit, 2);
     const { exit, stdout } = await svc("verify scan corpus --reindex --json");
     assert.equal(exit, 1);
     assert.deepEqual(JSON.parse(stdout), [
       {
-        file: "00005-contracts.status.http",
+        file: "00005-contracts.status.exchange.json",
         place: "request header x-owner",
         kind: "e-mail address",
         shown: "jan… (17 characters)",
@@ -136,16 +136,16 @@ describe("svc verify scan --reindex", () => {
   it("accepts any edit, including added and removed files", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
     const file = (name: string) => join(cwd, "corpus", name);
-    const created = await readFile(file("00003-contracts.create.http"), "utf8");
+    const created = await readFile(file("00003-contracts.create.exchange.json"), "utf8");
     await writeFile(
-      file("00003-contracts.create.http"),
+      file("00003-contracts.create.exchange.json"),
       created
-        .replace('{"contract_template_id":101', '{\n  "note": "äöü",\n  "contract_template_id": 101')
-        .replace('"contract_status":"DRAFT"', '"contract_status":"ARCHIVED"')
+        .replace('"contract_template_id": 101', '"note": "äöü",\n"contract_template_id": 101')
+        .replace('"contract_status": "DRAFT"', '"contract_status": "ARCHIVED"')
         .replace(/\n$/, ""),
     );
-    await writeFile(file("00006-contracts.create.http"), created);
-    await rm(file("00002-users.list.http"));
+    await writeFile(file("00006-contracts.create.exchange.json"), created);
+    await rm(file("00002-users.list.exchange.json"));
     const edited = await svc("verify scan corpus --reindex");
     assert.deepEqual(edited, { ...edited, exit: 0, stderr: "Nothing suspicious in 5 exchanges\n" });
     assert.match((await svc("verify replay corpus")).stdout, /^contracts\.create:201:contract_status:/m);
@@ -164,14 +164,11 @@ describe("svc verify scan --reindex", () => {
 
   it("reports a file that is no longer a valid exchange", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
-    const file = join(cwd, "corpus", "00004-contracts.list.http");
-    await writeFile(file, (await readFile(file, "utf8")).replace("\nHTTP/1.1 200\n", "\n"));
+    const file = join(cwd, "corpus", "00004-contracts.list.exchange.json");
+    await writeFile(file, (await readFile(file, "utf8")).replace('"status": 200,', ""));
     const { exit, stderr } = await svc("verify scan corpus --reindex");
     assert.equal(exit, 2);
-    assert.match(
-      stderr,
-      /00004-contracts\.list\.http of .* cannot be read: it has no status line after an empty line\n/,
-    );
+    assert.match(stderr, /00004-contracts\.list\.exchange\.json of .* cannot be read: response\.status is required\n/);
   });
 });
 
@@ -181,17 +178,17 @@ describe("svc verify scan of an interrupted recording", () => {
     const index = join(cwd, "corpus", "index.ndjson");
     const lines = (await readFile(index, "utf8")).split("\n");
     await writeFile(index, `${lines.slice(0, 4).join("\n")}\n${lines[4]!.slice(0, 20)}`);
-    const last = join(cwd, "corpus", "00005-contracts.status.http");
+    const last = join(cwd, "corpus", "00005-contracts.status.exchange.json");
     await writeFile(
       last,
-      (await readFile(last, "utf8")).replace("accept: */*", "accept: */*\nx-owner: jane.doe@acme.com"),
+      (await readFile(last, "utf8")).replace('"accept: */*"', '"accept: */*", "x-owner: jane.doe@acme.com"'),
     );
     const { exit, stdout, stderr } = await svc("verify scan corpus --json");
     assert.deepEqual(
       { exit, files: JSON.parse(stdout).map(({ file }: { file: string }) => file), stderr },
       {
         exit: 1,
-        files: ["00005-contracts.status.http"],
+        files: ["00005-contracts.status.exchange.json"],
         stderr: "warning: corpus is unfinished: only recordings up to now are included\n",
       },
     );
@@ -202,11 +199,11 @@ describe("svc verify scan of an interrupted recording", () => {
 describe("svc verify replay", () => {
   it("rejects a report within the corpus, also through a link", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
-    const file = join("corpus", "00001-templates.list.http");
+    const file = join("corpus", "00001-templates.list.exchange.json");
     const before = await readFile(join(cwd, file), "utf8");
     await symlink(join(cwd, "corpus"), join(cwd, "link"));
     for (const flag of ["--junit", "--markdown", "--reference"])
-      for (const path of [file, join("corpus", "new.xml"), join("link", "00001-templates.list.http")]) {
+      for (const path of [file, join("corpus", "new.xml"), join("link", "00001-templates.list.exchange.json")]) {
         const { exit, stderr } = await svc(["verify", "replay", "corpus", flag, path]);
         assert.equal(exit, 2);
         assert.ok(stderr.startsWith(`error: ${flag} must not be in the folder of the corpus: ${path}\n`), stderr);
@@ -296,10 +293,10 @@ describe("svc verify replay", () => {
 
   it("explains why a folder is not a corpus", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
-    await rm(join(cwd, "corpus", "00001-templates.list.http"));
+    await rm(join(cwd, "corpus", "00001-templates.list.exchange.json"));
     const { exit, stderr } = await svc("verify replay corpus");
     assert.equal(exit, 2);
-    assert.match(stderr, /<folder>: .*corpus is incomplete: 00001-templates\.list\.http is missing/);
+    assert.match(stderr, /<folder>: .*corpus is incomplete: 00001-templates\.list\.exchange\.json is missing/);
   });
 });
 
@@ -355,7 +352,7 @@ describe("--observed", () => {
       return [get["x-basis"], get["x-observed"]];
     };
     const timeOf = async (file: string) =>
-      /^at: (.*)$/m.exec(await readFile(join(cwd, "corpus", `${file}.http`), "utf8"))![1];
+      JSON.parse(await readFile(join(cwd, "corpus", `${file}.exchange.json`), "utf8")).at;
     const [list, status] = [await timeOf("00004-contracts.list"), await timeOf("00005-contracts.status")];
     const differs = ["contracts.list:200:limit:value"];
     const mark = ["observed", { times: 1, last: list, differs }];

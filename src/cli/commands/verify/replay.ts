@@ -157,7 +157,7 @@ const verifyScan = defineCommand({
   sendsNothing: true,
   summary: "Find secrets and personal data in a corpus",
   description:
-    "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 if there is a finding. After you have edited, added or removed files by hand, --reindex rewrites the index and the lengths of bodies.",
+    "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 if there is a finding. After you have edited, added or removed files by hand, --reindex rewrites the index.",
   positionals: [corpusFolder],
   flags: [createSwitch("reindex", "Rewrite the index after a manual edit")],
   examples: [["Scan the corpus before a commit", "verify scan corpus"]],
