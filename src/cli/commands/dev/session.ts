@@ -7,7 +7,7 @@ import type { WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import type { StyledLine } from "../../output/styled.ts";
 import type { HandledDelivery } from "../webhooks/forwarding.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
-import { watchSubscription } from "../webhooks/subscription-watch.ts";
+import { watchWebhook } from "../webhooks/webhook-watch.ts";
 import { createKeyHandler, type KeyActionState } from "./actions.ts";
 import {
   followEmulator,
@@ -63,8 +63,8 @@ export function createDevSession(
     const id = await subscribe(context, { url: receiver.url, activities, title: "svc dev" });
     if (id === undefined) return;
     state.webhookId = id;
-    const onDeleted = () => void subscribeAgain(receiver);
-    await watchSubscription({ id, url: receiver.url }, { app: forwardTo, onDeleted }, context);
+    const onLost = () => void subscribeAgain(receiver);
+    await watchWebhook({ id, url: receiver.url }, { app: forwardTo, onLost }, context);
   }
 
   async function subscribeAgain(receiver: WebhookReceiver): Promise<void> {

@@ -25,7 +25,7 @@ import {
 import { isLocalService, subscribe } from "./registration.ts";
 import { openSavedDeliveries, requireWritableFolder } from "./saved-deliveries.ts";
 import { findOrFetchKey, keyFlag } from "./signing-key.ts";
-import { watchSubscription } from "./subscription-watch.ts";
+import { watchWebhook } from "./webhook-watch.ts";
 
 const flags = [
   ...forwardingFlags,
@@ -125,7 +125,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   const webhookId = await subscribeReceiver(plan, receiver, context);
   if (webhookId !== undefined) {
     const webhook = { id: webhookId, url: plan.publicUrl ?? receiver.url };
-    await watchSubscription(webhook, { app: plan.enable ? plan.forwardTo : undefined }, context);
+    await watchWebhook(webhook, { app: plan.enable ? plan.forwardTo : undefined }, context);
   }
   if (output.format !== "table") {
     await output.printDocument({ type: "version", ui: "1.0" });

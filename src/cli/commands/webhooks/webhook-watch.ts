@@ -17,8 +17,8 @@ type Webhook = { readonly id: number; readonly url: string };
 interface WatchOptions {
   /** URL of the app. A webhook that its failures disabled is enabled again when the app is back. */
   readonly app: string | undefined;
-  /** Called when the webhook no longer exists. Watching stops then. Callers that subscribe again set it. */
-  readonly onDeleted?: (() => void) | undefined;
+  /** Called when watching ends before the run: the webhook was deleted, or can no longer be watched. */
+  readonly onLost?: (() => void) | undefined;
 }
 
 const timeoutMs = 3_000;
@@ -37,9 +37,9 @@ interface RunningEmulator {
  * Reports why a listener no longer gets deliveries: its webhook was disabled or deleted, or its emulator has ended.
  * Only an emulator provides this information.
  */
-export async function watchSubscription(
+export async function watchWebhook(
   { id, url }: Webhook,
-  { app, onDeleted }: WatchOptions,
+  { app, onLost }: WatchOptions,
   context: Context,
 ): Promise<void> {
   const { output, host } = context;
@@ -60,7 +60,7 @@ export async function watchSubscription(
       await output.warn(`Webhook ${id} is no longer watched: ${reason}`);
     })
     .finally(() => {
-      if (!context.signal.aborted) onDeleted?.();
+      if (!context.signal.aborted) onLost?.();
     });
   context.onEnd(() => {
     watchEnd.abort();
@@ -89,10 +89,9 @@ export async function watchSubscription(
     try {
       const limits = { signal, silenceMs: 0, retries: 0, onMissed };
       const send = (call: CheckedCall) => emulator.client.send(call, limits);
-      // The token of a workspace cannot follow all events.
       const stream = await send(CheckedCall.check(followEvents)).catch((error: unknown) => {
         if (!(error instanceof ServiceError && error.status === 403)) throw error;
-        // The token of a workspace can follow deliveries only, not changes by other users.
+        // The token of a workspace can follow deliveries only, not all events.
         stopPolling = pollEvery(wall, webhookPollMs, onMissed);
         return send(CheckedCall.check(watchDeliveries, { query: { webhook: id } }));
       });
@@ -132,9 +131,9 @@ export async function watchSubscription(
     }
     if (status === "DELETED") {
       const resubscribeHint = "To subscribe again, run svc webhooks listen again.";
-      const next = onDeleted ? "Another webhook is created." : resubscribeHint;
+      const next = onLost ? "Another webhook is created." : resubscribeHint;
       await report("webhook_deleted", `Webhook ${id} was deleted. ${next}`);
-      if (onDeleted) watchEnd.abort();
+      if (onLost) watchEnd.abort();
       return;
     }
     if (status === "DISABLED_BY_USER") {
@@ -181,7 +180,7 @@ export async function watchSubscription(
       } catch (error) {
         if (!isUnauthorized(error)) continue;
         const resubscribeHint = "To subscribe to it, run svc webhooks listen again.";
-        const next = onDeleted ? "A webhook is created there." : resubscribeHint;
+        const next = onLost ? "A webhook is created there." : resubscribeHint;
         await report("webhook_deleted", `Another emulator is now running at ${emulator.url}. ${next}`);
         return false;
       }
