@@ -142,7 +142,12 @@ const listSuccessStatuses = ({ responses }: CallableOperation): string[] =>
   Object.keys(responses).filter((status) => status < "400");
 
 type DeclaredBody = CallableOperation["responses"][number];
+type DeclaredDocument = Extract<DeclaredBody, { kind: "bytes" }>;
 type ParseResult = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
+
+function createResult(value: unknown, drift: readonly string[] = []): ParseResult {
+  return { value, drift, shapeProblem: undefined };
+}
 
 async function readDeclaredBody(
   declaredBody: DeclaredBody,
@@ -155,24 +160,12 @@ async function readDeclaredBody(
     const value = parseBody(text);
     return value === text ? text : restoreNumbers(text, value);
   };
-  const createResult = (value: unknown, drift: readonly string[] = []): ParseResult => ({
-    value,
-    drift,
-    shapeProblem: undefined,
-  });
-  if (declaredBody.kind === "bytes") {
-    // A page instead of a document is an error. Uploaded bytes can have any content.
-    if (declaredBody.mediaType === "application/octet-stream") return createResult(response.body);
-    if (isPage(response)) throw createUnexpectedError(`a document (${declaredBody.mediaType})`, response);
-    const declaredTypes = [declaredBody.mediaType, ...(declaredBody.others ?? [])].map(parseMediaType);
-    const type = parseMediaType(response.headers["content-type"] ?? "");
-    const isOther = type !== "" && !declaredTypes.includes(type);
-    return createResult(response.body, isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : []);
+  if (declaredBody.kind === "bytes") return readDocument(declaredBody, response);
+  if (declaredBody.kind === "events") {
+    if (isPage(response)) throw createUnexpectedError("a stream of events", response);
+    const isStream = getMediaType(response) === "text/event-stream";
+    if (isStream) return createResult(parseServerSentEvents(response.body, onMissed));
   }
-  if (declaredBody.kind === "events" && isPage(response)) throw createUnexpectedError("a stream of events", response);
-  const isStream = parseMediaType(response.headers["content-type"] ?? "") === "text/event-stream";
-  if (declaredBody.kind === "events" && isStream) return createResult(parseServerSentEvents(response.body, onMissed));
-
   const { text, drift: textDrift } = await readText(response);
   switch (declaredBody.kind) {
     case "json": {
@@ -208,6 +201,16 @@ async function readDeclaredBody(
   }
 }
 
+/** A page instead of a document is an error. Uploaded bytes can have any content. */
+function readDocument({ mediaType, others = [] }: DeclaredDocument, response: HttpResponse): ParseResult {
+  if (mediaType === "application/octet-stream") return createResult(response.body);
+  if (isPage(response)) throw createUnexpectedError(`a document (${mediaType})`, response);
+  const declaredTypes = [mediaType, ...others].map(parseMediaType);
+  const type = getMediaType(response);
+  const isOther = type !== "" && !declaredTypes.includes(type);
+  return createResult(response.body, isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : []);
+}
+
 function createNonJsonResult(received: string, value?: string): ParseResult {
   const problem = `${received} instead of JSON`;
   return { value, drift: [problem], shapeProblem: problem };
@@ -215,6 +218,7 @@ function createNonJsonResult(received: string, value?: string): ParseResult {
 
 const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["content-type"] ?? "");
 const isMarkup = (text: string): boolean => /^\s*</.test(text);
+const getMediaType = ({ headers }: HttpResponse): string => parseMediaType(headers["content-type"] ?? "");
 const parseMediaType = (contentType: string): string => contentType.split(";", 1)[0]!.trim().toLowerCase();
 
 function createUnexpectedError(expected: string, response: HttpResponse, received?: string): InvalidResponseError {
