@@ -366,7 +366,8 @@ describe("user at a terminal", () => {
     for (const name of ["msa.txt", "annex.txt"]) await writeFile(join(cwd, name), name);
     const ada = simulateUser(["Path", `msa.txt  annex.txt${enterKey}`]);
     const { stdout, stderr } = await runCli("files upload --dry-run --json=filename,bytes", { ...ada, cwd });
-    const sizes = JSON.parse(stdout).map(({ filename, bytes }) => `${filename} ${bytes}`);
+    const files = JSON.parse(stdout) as { filename: string; bytes: number }[];
+    const sizes = files.map(({ filename, bytes }) => `${filename} ${bytes}`);
     assert.deepEqual(sizes, ["msa.txt 7", "annex.txt 9"], stderr);
   });
 

@@ -251,7 +251,7 @@ function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext): Buffe
 }
 
 /** Returns undefined before the first URL of the cluster is signed. */
-async function findStorageKey(view: View, clusterId: string): Promise<Buffer | undefined> {
+function findStorageKey(view: View, clusterId: string): Buffer | undefined {
   const row = view.get(storageKeys, clusterId);
   return row && Buffer.from(row.key, "base64");
 }
