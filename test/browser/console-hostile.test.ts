@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
-import { createDraftContract } from "../support/contracts.ts";
+import { createDraftContract, createSentContract } from "../support/contracts.ts";
 import { openEventStream } from "../support/event-stream.ts";
 import { startRoutedEmulator } from "../support/routed-emulator.ts";
 import { getViewUrl, hostileTag, openConsole, startFailingWebhookStory, startFullStory } from "./console-scene.ts";
@@ -90,6 +90,23 @@ describe("console with hostile content", { skip }, () => {
     await page.getByText("<img src=x onerror=alert(1)> busy").last().waitFor();
     assert.equal(await page.locator("main img").count(), 0);
     assert.equal(await page.title(), "Deliveries 1 · svc console");
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("leaves a page readable if the name of a contract has 10,000 characters", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    const { id } = await createSentContract(emulator.api, { contract_name: "w".repeat(10_000) });
+    await openConsole(page, emulator);
+    for (const [path, tag] of [
+      [`contracts/${id}`, "h1"],
+      ["emails", ".cards strong"],
+    ] as const) {
+      await page.goto(getViewUrl(emulator, `#/${path}`));
+      const name = page.locator(`main ${tag}`, { hasText: "wwwww" }).first();
+      await name.waitFor();
+      assert.ok((await name.boundingBox())!.height < 400, path);
+    }
     assert.deepEqual(page.complaints, []);
   });
 
