@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 /** The command lines that a run suggests. */
 const findProposedCommands = (stderr: string): string[] =>
@@ -61,5 +62,38 @@ describe("suggested command line", () => {
     await writeFile(state, (await readFile(state, "utf8")).replace("northwind", "damaged"));
     const { stderr } = await runCli("contracts list --emulator", { cwd });
     assert.deepEqual(findProposedCommands(stderr), [`svc emulator repair ${state}`]);
+  });
+});
+
+describe("hint for a rejected request", () => {
+  const unchanged = { "x-svc-unchanged": "true" };
+  const temporary = "The service has a problem. Try again later. To print each attempt, use --verbose.";
+  const diskHint =
+    "The emulator cannot store its state, and changed nothing. Free space on its disk, or fix the permissions of its files or database. Its log has the reason.";
+  for (const [name, status, headers, exit, hint] of [
+    [
+      "whose caller has no permission",
+      403,
+      {},
+      4,
+      "The credentials are valid, but have no permission for this request.",
+    ],
+    ["to an emulator with a full disk", 503, unchanged, 75, diskHint],
+    ["to an emulator whose state was replaced", 503, { ...unchanged, "retry-after": "1" }, 75, temporary],
+    ["to a failing service", 500, {}, 75, temporary],
+  ] as const)
+    it(`is the last line of the error: ${name}`, async (t) => {
+      const service = await startReceiver(t);
+      const type = { "content-type": "application/json" };
+      service.respond((_, response) => response.writeHead(status, { ...type, ...headers }).end('{"detail":"No."}'));
+      const env = { SVC_BASE_URL: service.url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret" };
+      const result = await runCli("contracts status T-1 --retries 0", { env });
+      assert.deepEqual([result.exit, result.stderr.split("\n").at(-2)], [exit, `  ${hint}`], result.stderr);
+    });
+
+  it("names the variable of missing credentials", async () => {
+    const env = { SVC_BASE_URL: "http://127.0.0.1:9" };
+    const { exit, stderr } = await runCli("billing event --data -", { env, stdin: "{}" });
+    assert.deepEqual([exit, stderr.split("\n").at(-2)], [4, "  Set SVC_BASIC_AUTH to user:password."], stderr);
   });
 });
