@@ -108,7 +108,7 @@ type ValueReader = (row: Contract, names: NameLookup) => readonly FilterValue[];
 const listSignatoryEmails = (row: Contract, matches: (action: Contract["signatories"][number]["action"]) => boolean) =>
   row.signatories.filter(({ action }) => matches(action)).map(({ email }) => email);
 
-/** A field that the emulator does not store has no values, so no comparison succeeds. */
+/** A field that the emulator does not store has no values, so no comparison succeeds but $ne. */
 const values: Readonly<Record<ContractFilter, ValueReader>> = {
   approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
   assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
