@@ -170,6 +170,16 @@ describe("authorization request", () => {
   }
 });
 
+describe("nonce", () => {
+  it("has at most 1,000 characters", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const describeProblem = async (length: number) =>
+      getRedirectParameters(await authorize(emulator, { nonce: "n".repeat(length), prompt: "none" })).error_description;
+    assert.equal(await describeProblem(1_001), "nonce has more than 1,000 characters");
+    assert.notEqual(await describeProblem(1_000), "nonce has more than 1,000 characters");
+  });
+});
+
 describe("repeated parameter", () => {
   const target = (more: string) => `${authorizePath}?${formatParameters(authorizationRequest, {})}&${more}`;
 
