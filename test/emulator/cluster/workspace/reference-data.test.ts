@@ -98,6 +98,15 @@ describe("templates.metadata", () => {
       },
     });
   });
+
+  it("returns the help and the default of a question", async (t) => {
+    const question = { variable: "months", display_label: "Months", type: "int", required: true };
+    const attributes = [{ ...question, help_text: "At least 6", default_value: 12 }];
+    const templates = [{ ...manyTemplates.templates[0]!, attributes }];
+    const { api } = await startTestEmulator(t, { seed: { ...demo, templates } });
+    const { body } = await api("GET", `${base}/templates/101/metadata`);
+    assert.deepEqual(body, { attributes, counter_party_kind: "Both" });
+  });
 });
 
 describe("template or contract type of another workspace", () => {
