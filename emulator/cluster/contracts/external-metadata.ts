@@ -2,7 +2,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { inTransaction, inView } from "../../http/handler.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { emitContractEvent, toCreatedContract, toPerformer } from "./records.ts";
-import { contracts, type ExternalMetadata, requireContract, storeContractChange, toWorkspaceKey } from "./rows.ts";
+import { type Contract, contracts, requireContract, storeContractChange, toWorkspaceKey } from "./rows.ts";
 
 /** Handlers for the keys of a contract in external systems (DECISIONS.md, C13 and F14). */
 export const externalMetadataHandlers = {
@@ -32,6 +32,8 @@ export const externalMetadataHandlers = {
 
 /** DECISIONS.md, F6 */
 const maxFoundContracts = 50;
+
+type ExternalMetadata = NonNullable<Contract["external_metadata"]>;
 
 /** Metadata without keys changes nothing and emits nothing (DECISIONS.md, C13). */
 const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
+import { ExternalMetadata } from "../../../src/api/contracts/shapes.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
 import { Blob } from "../../store/blobs.ts";
@@ -85,16 +86,6 @@ export const DocumentVersion = z.strictObject({
   uploaded_by: z.int(),
 });
 export type DocumentVersion = z.infer<typeof DocumentVersion>;
-
-/** Metadata of an external system (DECISIONS.md, C13). */
-export const ExternalMetadata = z.strictObject({
-  id: z.string().optional(),
-  integration_name: z.string().optional(),
-  record_type: z.string().optional(),
-  record_data: dictionary(z.unknown()).optional(),
-  object_configuration_id: z.string().optional(),
-});
-export type ExternalMetadata = z.infer<typeof ExternalMetadata>;
 
 export const Contract = z.strictObject({
   id: z.int(),
