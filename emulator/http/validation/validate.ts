@@ -106,29 +106,18 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
     if (dropsBlanks) value = lookupTable(Object.fromEntries(dropBlanks(schema, Object.entries(value as object))));
     // FastAPI accepts null for an optional model.
     if (value === null && isOptional && dialect === "fastapi") value = undefined;
-    if (value === undefined) {
-      // FastAPI reports a missing body. The other frameworks treat it as an empty body and report its missing fields.
-      if (isOptional) {
-        input.body = schema.parse(undefined);
-        return;
-      }
-      if (absentBody === "empty") value = {};
+    if (value === undefined && isOptional) {
+      input.body = schema.parse(undefined);
+      return;
     }
+    // FastAPI reports a missing body. The other frameworks treat it as an empty body and report its missing fields.
+    if (value === undefined && absentBody === "empty") value = {};
     const isLong = decoded !== undefined && decoded.length > maxShortDocumentLength;
     // The first request with a long document creates this schema, because most operations never receive such a
     // document.
     if (isLong) limitedSchema ??= limitProblems(schema);
-    const bodySchema = isLong ? limitedSchema! : schema;
-    const lax = { body: value, isCopy: false };
-    let parsed = bodySchema.safeParse(value, { reportInput: true });
-    for (
-      let attemptsLeft = isLong ? maxLaxAttempts : 1;
-      isLax && !parsed.success && attemptsLeft > 0;
-      attemptsLeft -= 1
-    ) {
-      if (!coerceLax(schema, lax, parsed.error.issues)) break;
-      parsed = bodySchema.safeParse(lax.body, { reportInput: true });
-    }
+    const laxAttempts = isLax ? (isLong ? maxLaxAttempts : 1) : 0;
+    const parsed = parseLax(isLong ? limitedSchema! : schema, value, schema, laxAttempts);
     if (parsed.success) {
       const sourceNumbers = keepsNumbers ? decoded?.getExact?.() : undefined;
       input.body = sourceNumbers === undefined ? parsed.data : restoreSourceNumbers(schema, parsed.data, sourceNumbers);
@@ -140,6 +129,17 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
       problems.push({ part: "body", issue, schema, source });
     }
   };
+}
+
+/** Parses a body, again after each conversion of the values in quotes that caused the problems (DECISIONS.md, E11). */
+function parseLax(parser: z.ZodType, body: unknown, schema: z.ZodType, maxAttempts: number) {
+  const lax = { body, isCopy: false };
+  let parsed = parser.safeParse(body, { reportInput: true });
+  for (let attempt = 0; attempt < maxAttempts && !parsed.success; attempt += 1) {
+    if (!coerceLax(schema, lax, parsed.error.issues)) break;
+    parsed = parser.safeParse(lax.body, { reportInput: true });
+  }
+  return parsed;
 }
 
 /** Empty declared fields count as absent, and the last value of a repeated one counts (DECISIONS.md, R1). */
