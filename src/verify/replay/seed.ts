@@ -115,52 +115,58 @@ function findMappings(exchanges: readonly RecordedExchange[]): SeedRow {
   return tables;
 }
 
+type Caller = ReturnType<typeof findCallers>[number];
+
 /**
  * Creates the rows of a workspace from the exchanges of its caller. `base` provides rows of which the exchanges show
  * nothing. `at` is the position of the workspace.
  */
 function buildWorkspaceSeed(
-  { clientId, clientSecret, exchanges }: ReturnType<typeof findCallers>[number],
+  caller: Caller,
   at: number,
   clusterId: string,
   base: SeedRow,
 ): Readonly<Record<string, readonly SeedRow[]>> {
-  const succeeded = exchanges.filter(({ response }) => response.status < 300);
-  const baseWorkspace = listSeedRows(base.workspaces)[0] ?? {};
-  // The offset prevents collisions between workspaces.
-  const idOffset = at * 100_000;
-  const workspace_id = findWorkspaceId() ?? at + 1;
-  const users = listUsers();
-  const contract_types = listContractTypes();
+  const sources = createSources(caller, at, base);
+  const { workspace_id, findLast, listBase, listRecorded, addSent } = sources;
+  const users = listUsers(sources);
+  const contract_types = listContractTypes(sources);
   const { hmac_key } = toFields(findLast("webhooks.hmac-key"));
   const workspace = {
     id: workspace_id,
     cluster_id: clusterId,
     name: "Replay",
-    client_id: clientId,
-    client_secret: clientSecret,
-    acting_user_id: findActingUser(),
-    organization_types: listOrganizationTypes(),
-    jurisdictions: listJurisdictions(),
+    client_id: caller.clientId,
+    client_secret: caller.clientSecret,
+    acting_user_id: findActingUser(sources, users),
+    organization_types: listOrganizationTypes(sources),
+    jurisdictions: listJurisdictions(sources),
     ...pick({ hmac_key }, "string", "hmac_key"),
   };
   return {
     workspaces: [workspace],
     users,
     roles: listRecorded("roles", "users.roles", "active_roles", ({ id, name }) => ({ id, workspace_id, name })),
-    entities: listEntities(),
+    entities: listEntities(sources),
     contract_types,
-    templates: listTemplates(),
+    templates: listTemplates(sources, contract_types),
     workflows: addSent(listBase("workflows"), "workflow_id", (id) => {
       return { id, workspace_id, title: `Workflow ${id}`, type: "INTAKE_WORKFLOW", frozen_version: { id: id * 10 } };
     }),
   };
+}
 
-  function findWorkspaceId(): number | undefined {
-    const pattern = /"created_by_workspace":\s*(\d+)/;
-    const found = succeeded.map(({ response }) => pattern.exec(response.body.toString("utf8"))?.[1]);
-    return found.map(Number).find((id) => !Number.isNaN(id));
-  }
+type SeedSources = ReturnType<typeof createSources>;
+
+/** Creates the functions that read the exchanges of a caller and the rows of the base seed. */
+function createSources({ exchanges }: Caller, at: number, base: SeedRow) {
+  const succeeded = exchanges.filter(({ response }) => response.status < 300);
+  const baseWorkspace = listSeedRows(base.workspaces)[0] ?? {};
+  // The offset prevents collisions between workspaces.
+  const idOffset = at * 100_000;
+  const pattern = /"created_by_workspace":\s*(\d+)/;
+  const foundIds = succeeded.map(({ response }) => Number(pattern.exec(response.body.toString("utf8"))?.[1]));
+  const workspace_id = foundIds.find((id) => !Number.isNaN(id)) ?? at + 1;
 
   /** Copies the rows of the first workspace in the base seed to this workspace. */
   function listBase(name: string): SeedRow[] {
@@ -195,9 +201,7 @@ function buildWorkspaceSeed(
       .map(({ response }) => parseJsonBody(response));
   }
 
-  function findLast(operation: string, part = ""): unknown {
-    return findAll(operation, part).at(-1);
-  }
+  const findLast = (operation: string, part = ""): unknown => findAll(operation, part).at(-1);
 
   /** Finds the values of this field in accepted requests. */
   function findSentValues(field: string): ReadonlySet<unknown> {
@@ -207,130 +211,136 @@ function buildWorkspaceSeed(
     return values;
   }
 
-  function listUsers(): SeedRow[] {
-    const lists = findAll("users.list");
-    const found = new Map<unknown, SeedRow>();
-    for (const user of lists.flatMap((body) => listSeedRows(body, "results"))) {
-      const roles = Array.isArray(user.roles) && { roles: user.roles.map((role) => toFields(role).id) };
-      found.set(user.id, { ...toUser(user), ...roles, ...pick(user, "boolean", "is_active") });
-    }
-    const isComplete = lists.some((body) => Number(toFields(body).total_results) <= found.size);
-    for (const user of isComplete ? [] : findMentionedUsers())
-      if (!found.has(user.id) && ![...found.values()].some(({ email }) => email === user.email))
-        found.set(user.id, user);
-    return found.size > 0 ? [...found.values()] : listBase("users");
-  }
+  return {
+    ...{ exchanges, succeeded, baseWorkspace, workspace_id },
+    ...{ listBase, listRecorded, addSent, findAll, findLast, findSentValues },
+  };
+}
 
-  function toUser(user: SeedRow): SeedRow {
-    const { id, name, email } = user;
-    return { id, workspace_id, name, email, ...pick(user, "string", "designation") };
+function listUsers(sources: SeedSources): SeedRow[] {
+  const { workspace_id, findAll, listBase } = sources;
+  const lists = findAll("users.list");
+  const found = new Map<unknown, SeedRow>();
+  for (const user of lists.flatMap((body) => listSeedRows(body, "results"))) {
+    const roles = Array.isArray(user.roles) && { roles: user.roles.map((role) => toFields(role).id) };
+    found.set(user.id, { ...toUser(user, workspace_id), ...roles, ...pick(user, "boolean", "is_active") });
   }
+  const isComplete = lists.some((body) => Number(toFields(body).total_results) <= found.size);
+  for (const user of isComplete ? [] : findMentionedUsers(sources))
+    if (!found.has(user.id) && ![...found.values()].some(({ email }) => email === user.email)) found.set(user.id, user);
+  return found.size > 0 ? [...found.values()] : listBase("users");
+}
 
-  /** Finds users in responses with ID, name and e-mail address, and acting users in request headers. */
-  function findMentionedUsers(): SeedRow[] {
-    const found: SeedRow[] = [];
-    const creators = new Map<string, string>();
-    for (const { response } of succeeded)
-      visitFields(parseJsonBody(response), "", (key, value) => {
-        if (!isObject(value)) return;
-        const isUser =
-          typeof value.id === "number" && typeof value.name === "string" && typeof value.email === "string";
-        if (isUser && /user|^created_by/.test(key)) found.push(toUser(value));
-        const { created_by: by, created_by_user_email: email = by, created_by_user_name: name } = value;
-        if (typeof email === "string" && email.includes("@"))
-          creators.set(email, typeof name === "string" ? name : (creators.get(email) ?? email.split("@")[0]!));
-      });
-    for (const [email, name] of creators) found.push(toUser({ id: 8_000_000 + found.length, name, email }));
-    for (const [position, { request, response }] of exchanges.entries()) {
-      const email = getHeader(request, "user-email");
-      if (email !== undefined && response.status < 400)
-        found.push(toUser({ id: 9_000_000 + position, name: email.split("@")[0], email }));
-    }
-    return found;
-  }
+function toUser(user: SeedRow, workspace_id: number): SeedRow {
+  const { id, name, email } = user;
+  return { id, workspace_id, name, email, ...pick(user, "string", "designation") };
+}
 
-  /** Finds the user of the API key, who created the objects of requests without an acting user. */
-  function findActingUser(): unknown {
-    const pattern =
-      /"created_by(?:_user_email)?":\s{0,2}"([^"@]{1,80}@[^"@]{1,80})"|"created_by_user":\s{0,2}\{"id":\s{0,2}(\d{1,15})/;
-    const [, creatorEmail, creatorId] =
-      succeeded
-        .filter(({ request }) => getHeader(request, "user-email") === undefined)
-        .map(({ response }) => pattern.exec(response.body.toString("utf8")))
-        .find((found) => found !== null) ?? [];
-    return (users.find(({ id, email }) => email === creatorEmail || String(id) === creatorId) ?? users[0])?.id;
-  }
-
-  function listOrganizationTypes(): SeedRow[] {
-    const listed = listSeedRows(findLast("organizations.types"));
-    const rows = (listed.length > 0 ? listed : listSeedRows(baseWorkspace.organization_types)).map(
-      (row): SeedRow => ({ id: row.id, name: row.name, ...pick(row, "string", "jurisdiction") }),
-    );
-    for (const name of findSentValues("organization_type"))
-      if (!rows.some((row) => row.name === name)) rows.push({ id: 900 + rows.length, name });
-    return rows;
-  }
-
-  function listJurisdictions(): SeedRow[] {
-    const rows = new Map<unknown, SeedRow>();
-    for (const { jurisdiction } of findAll("organizations.entities").flatMap((body) => listSeedRows(body))) {
-      const { id, name, code2 } = toFields(jurisdiction);
-      if (typeof id === "number" && typeof name === "string" && typeof code2 === "string")
-        rows.set(code2, { id, name, iso_code: code2 });
-    }
-    for (const row of listSeedRows(baseWorkspace.jurisdictions))
-      if (!rows.has(row.iso_code)) rows.set(row.iso_code, row);
-    for (const code of findSentValues("jurisdiction_iso_code"))
-      if (!rows.has(code)) rows.set(code, { id: 900 + rows.size, name: code, iso_code: code });
-    return [...rows.values()];
-  }
-
-  function listEntities(): SeedRow[] {
-    return listRecorded("entities", "organizations.entities", undefined, (row) => {
-      const { id, reference_id, name } = row;
-      const jurisdiction = toFields(row.jurisdiction).name ?? "";
-      const type = toFields(row.organization_type).name ?? "";
-      const entity = { id, workspace_id, reference_id, name, jurisdiction, type, is_primary: row.is_primary === true };
-      if (row.primary_address == null) return entity;
-      const address = toFields(row.primary_address);
-      const { line_one = "", city_name: city = "", state_name: state = "", zipcode = "" } = address;
-      const country = toFields(address.country).name ?? "";
-      return { ...entity, address: { line_one, city, state, zipcode, country } };
+/** Finds users in responses with ID, name and e-mail address, and acting users in request headers. */
+function findMentionedUsers({ exchanges, succeeded, workspace_id }: SeedSources): SeedRow[] {
+  const found: SeedRow[] = [];
+  const creators = new Map<string, string>();
+  for (const { response } of succeeded)
+    visitFields(parseJsonBody(response), "", (key, value) => {
+      if (!isObject(value)) return;
+      const isUser = typeof value.id === "number" && typeof value.name === "string" && typeof value.email === "string";
+      if (isUser && /user|^created_by/.test(key)) found.push(toUser(value, workspace_id));
+      const { created_by: by, created_by_user_email: email = by, created_by_user_name: name } = value;
+      if (typeof email === "string" && email.includes("@"))
+        creators.set(email, typeof name === "string" ? name : (creators.get(email) ?? email.split("@")[0]!));
     });
+  for (const [email, name] of creators) found.push(toUser({ id: 8_000_000 + found.length, name, email }, workspace_id));
+  for (const [position, { request, response }] of exchanges.entries()) {
+    const email = getHeader(request, "user-email");
+    if (email !== undefined && response.status < 400)
+      found.push(toUser({ id: 9_000_000 + position, name: email.split("@")[0], email }, workspace_id));
   }
+  return found;
+}
 
-  function listContractTypes(): SeedRow[] {
-    const own = listBase("contract_types");
-    const routes = ["review", "sign"];
-    const listed = listRecorded("contract_types", "contract-types.list", undefined, ({ id, name }) => {
-      return { routes, ...own.find((row) => row.id === id), id, workspace_id, name };
-    });
-    const rows = addSent(listed, "contract_type_id", (id) => ({ id, workspace_id, name: `Type ${id}`, routes }));
-    return rows.map((row) => {
-      const form = findLast("contract-types.intake-form", `/contract_types/${row.id}/`);
-      return Array.isArray(form) ? { ...row, intake_form: form.map(toQuestion) } : row;
-    });
-  }
+/** Finds the user of the API key, who created the objects of requests without an acting user. */
+function findActingUser({ succeeded }: SeedSources, users: readonly SeedRow[]): unknown {
+  const pattern =
+    /"created_by(?:_user_email)?":\s{0,2}"([^"@]{1,80}@[^"@]{1,80})"|"created_by_user":\s{0,2}\{"id":\s{0,2}(\d{1,15})/;
+  const [, creatorEmail, creatorId] =
+    succeeded
+      .filter(({ request }) => getHeader(request, "user-email") === undefined)
+      .map(({ response }) => pattern.exec(response.body.toString("utf8")))
+      .find((found) => found !== null) ?? [];
+  return (users.find(({ id, email }) => email === creatorEmail || String(id) === creatorId) ?? users[0])?.id;
+}
 
-  function listTemplates(): SeedRow[] {
-    const own = listBase("templates");
-    const toTemplate = ({ id, name, contract_type_id, tags }: SeedRow): SeedRow => ({
-      ...own.find((row) => row.id === id),
-      ...{ id, workspace_id, name, contract_type_id },
-      ...(Array.isArray(tags) && { tags }),
-    });
-    const lists = findAll("templates.list").flatMap((body) => listSeedRows(body, "items"));
-    const listed = [...lists, ...findAll("templates.show").filter(isObject)].map(toTemplate);
-    const rows = addSent(listed.length > 0 ? removeDuplicates(listed) : own, "contract_template_id", (id) =>
-      toTemplate({ id, name: `Template ${id}`, contract_type_id: contract_types[0]?.id, tags: [] }),
-    );
-    return rows.map((row) => {
-      const metadata = toFields(findLast("templates.metadata", `/templates/${row.id}/`));
-      if (!Array.isArray(metadata.attributes)) return row;
-      const attributes = metadata.attributes.map(toQuestion);
-      return { ...row, attributes, ...pick(metadata, "string", "counter_party_kind") };
-    });
+function listOrganizationTypes({ baseWorkspace, findLast, findSentValues }: SeedSources): SeedRow[] {
+  const listed = listSeedRows(findLast("organizations.types"));
+  const rows = (listed.length > 0 ? listed : listSeedRows(baseWorkspace.organization_types)).map(
+    (row): SeedRow => ({ id: row.id, name: row.name, ...pick(row, "string", "jurisdiction") }),
+  );
+  for (const name of findSentValues("organization_type"))
+    if (!rows.some((row) => row.name === name)) rows.push({ id: 900 + rows.length, name });
+  return rows;
+}
+
+function listJurisdictions({ baseWorkspace, findAll, findSentValues }: SeedSources): SeedRow[] {
+  const rows = new Map<unknown, SeedRow>();
+  for (const { jurisdiction } of findAll("organizations.entities").flatMap((body) => listSeedRows(body))) {
+    const { id, name, code2 } = toFields(jurisdiction);
+    if (typeof id === "number" && typeof name === "string" && typeof code2 === "string")
+      rows.set(code2, { id, name, iso_code: code2 });
   }
+  for (const row of listSeedRows(baseWorkspace.jurisdictions)) if (!rows.has(row.iso_code)) rows.set(row.iso_code, row);
+  for (const code of findSentValues("jurisdiction_iso_code"))
+    if (!rows.has(code)) rows.set(code, { id: 900 + rows.size, name: code, iso_code: code });
+  return [...rows.values()];
+}
+
+function listEntities({ workspace_id, listRecorded }: SeedSources): SeedRow[] {
+  return listRecorded("entities", "organizations.entities", undefined, (row) => {
+    const { id, reference_id, name } = row;
+    const jurisdiction = toFields(row.jurisdiction).name ?? "";
+    const type = toFields(row.organization_type).name ?? "";
+    const entity = { id, workspace_id, reference_id, name, jurisdiction, type, is_primary: row.is_primary === true };
+    if (row.primary_address == null) return entity;
+    const address = toFields(row.primary_address);
+    const { line_one = "", city_name: city = "", state_name: state = "", zipcode = "" } = address;
+    const country = toFields(address.country).name ?? "";
+    return { ...entity, address: { line_one, city, state, zipcode, country } };
+  });
+}
+
+function listContractTypes({ workspace_id, findLast, listBase, listRecorded, addSent }: SeedSources): SeedRow[] {
+  const own = listBase("contract_types");
+  const routes = ["review", "sign"];
+  const listed = listRecorded("contract_types", "contract-types.list", undefined, ({ id, name }) => {
+    return { routes, ...own.find((row) => row.id === id), id, workspace_id, name };
+  });
+  const rows = addSent(listed, "contract_type_id", (id) => ({ id, workspace_id, name: `Type ${id}`, routes }));
+  return rows.map((row) => {
+    const form = findLast("contract-types.intake-form", `/contract_types/${row.id}/`);
+    return Array.isArray(form) ? { ...row, intake_form: form.map(toQuestion) } : row;
+  });
+}
+
+function listTemplates(
+  { workspace_id, findAll, findLast, listBase, addSent }: SeedSources,
+  contractTypes: readonly SeedRow[],
+): SeedRow[] {
+  const own = listBase("templates");
+  const toTemplate = ({ id, name, contract_type_id, tags }: SeedRow): SeedRow => ({
+    ...own.find((row) => row.id === id),
+    ...{ id, workspace_id, name, contract_type_id },
+    ...(Array.isArray(tags) && { tags }),
+  });
+  const lists = findAll("templates.list").flatMap((body) => listSeedRows(body, "items"));
+  const listed = [...lists, ...findAll("templates.show").filter(isObject)].map(toTemplate);
+  const rows = addSent(listed.length > 0 ? removeDuplicates(listed) : own, "contract_template_id", (id) =>
+    toTemplate({ id, name: `Template ${id}`, contract_type_id: contractTypes[0]?.id, tags: [] }),
+  );
+  return rows.map((row) => {
+    const metadata = toFields(findLast("templates.metadata", `/templates/${row.id}/`));
+    if (!Array.isArray(metadata.attributes)) return row;
+    const attributes = metadata.attributes.map(toQuestion);
+    return { ...row, attributes, ...pick(metadata, "string", "counter_party_kind") };
+  });
 }
 
 /** Returns a field as an object if it has a value of this type. */
