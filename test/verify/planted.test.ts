@@ -36,6 +36,20 @@ async function recordPlanted(t: TestContext): Promise<string> {
   return folder;
 }
 
+type Session = Awaited<ReturnType<typeof recordSession>>;
+
+/** Records requests to a service that deviates from the emulator, and returns the differences. */
+async function recordDeviations(t: TestContext, deviate: Deviation, use: (session: Session) => Promise<unknown>) {
+  const folder = `${await createTestFolder(t)}/corpus`;
+  const service = await startTestEmulator(t);
+  const before = await startDeviatingService(t, service.clusters[0]!.url, deviate, "responses");
+  const session = await recordSession(t, service, folder, before);
+  await use(session);
+  await session.end();
+  const { differences } = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+  return { folder, differences };
+}
+
 describe("service with 20 planted differences", () => {
   it("produces exactly these 20 findings", async (t) => {
     const corpus = await readCorpus(await recordPlanted(t));
@@ -72,8 +86,6 @@ describe("service with 20 planted differences", () => {
 
 describe("service whose values have other types", () => {
   it("produces a finding for each of them", async (t) => {
-    const folder = `${await createTestFolder(t)}/corpus`;
-    const service = await startTestEmulator(t);
     const deviate: Deviation = (passing) => {
       if (!passing.label.endsWith("/entities/")) return;
       const [first, second] = passing.json as Record<string, unknown>[];
@@ -81,13 +93,9 @@ describe("service whose values have other types", () => {
       second!.is_primary = "false";
       second!.name = 7;
     };
-    const before = await startDeviatingService(t, service.clusters[0]!.url, deviate, "responses");
-    const session = await recordSession(t, service, folder, before);
-    await readReferenceData(session);
-    await session.end();
-    const report = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    const { differences } = await recordDeviations(t, deviate, readReferenceData);
     assert.deepEqual(
-      report.differences.map(({ id }) => id).sort(),
+      differences.map(({ id }) => id).sort(),
       ["is_primary", "name", "reference_id"].map((field) => `organizations.entities:200:[].${field}:type`),
     );
   });
@@ -95,18 +103,12 @@ describe("service whose values have other types", () => {
 
 describe("service that responds with a web page", () => {
   it("produces a finding that says so", async (t) => {
-    const folder = `${await createTestFolder(t)}/corpus`;
-    const service = await startTestEmulator(t);
     const deviate: Deviation = (passing) => {
       if (passing.label.endsWith("/entities/")) passing.text = "<hr>";
     };
-    const before = await startDeviatingService(t, service.clusters[0]!.url, deviate, "responses");
-    const session = await recordSession(t, service, folder, before);
-    await readReferenceData(session);
-    await session.end();
-    const report = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    const { differences } = await recordDeviations(t, deviate, readReferenceData);
     assert.deepEqual(
-      report.differences.map(({ id, recorded }) => [id, recorded]),
+      differences.map(({ id, recorded }) => [id, recorded]),
       [["organizations.entities:200:type", "a body of 4 bytes that is not JSON"]],
     );
   });
@@ -114,17 +116,13 @@ describe("service that responds with a web page", () => {
 
 describe("service that spells a declared value differently", () => {
   it("produces a finding, because the recording contains the value", async (t) => {
-    const folder = `${await createTestFolder(t)}/corpus`;
-    const service = await startTestEmulator(t);
     const deviate: Deviation = (passing) => {
       passing.text = JSON.stringify(passing.json)?.replace('"contract_status":"DRAFT"', '"contract_status":"Draft"');
     };
-    const before = await startDeviatingService(t, service.clusters[0]!.url, deviate, "responses");
-    const session = await recordSession(t, service, folder, before);
-    await readReferenceData(session);
-    await session.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
-    await session.end();
-    const { differences } = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    const { differences } = await recordDeviations(t, deviate, async (session) => {
+      await readReferenceData(session);
+      await session.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
+    });
     assert.deepEqual(
       differences.map(({ path, recorded, replayed }) => [path, recorded, replayed]),
       [["contract_status", "Draft", "DRAFT"]],
@@ -134,22 +132,14 @@ describe("service that spells a declared value differently", () => {
 
 describe("service with other messages for an unsupported method", () => {
   it("produces a finding, and --observed reproduces the messages", async (t) => {
-    const folder = `${await createTestFolder(t)}/corpus`;
-    const service = await startTestEmulator(t);
-    const before = await startDeviatingService(
-      t,
-      service.clusters[0]!.url,
-      (passing) => {
-        if (passing.status === 405) passing.json = { detail: "Method not supported." };
-      },
-      "responses",
+    const deviate: Deviation = (passing) => {
+      if (passing.status === 405) passing.json = { detail: "Method not supported." };
+    };
+    const { folder, differences } = await recordDeviations(t, deviate, ({ api }) =>
+      api("PUT", "/api/v2.1/public/templates/"),
     );
-    const session = await recordSession(t, service, folder, before);
-    await session.api("PUT", "/api/v2.1/public/templates/");
-    await session.end();
-    const report = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
     assert.deepEqual(
-      report.differences.map(({ id }) => id),
+      differences.map(({ id }) => id),
       ["templates.list:method-not-allowed:405:detail:wording"],
     );
     const observing = await startTestEmulator(t, { observed: folder });
