@@ -17,7 +17,7 @@ import {
   webhookEvents,
 } from "./deliveries.ts";
 import { getRetentionEnd } from "./record.ts";
-import { toConcurrencyKey, type Webhook } from "./webhooks.ts";
+import { toConcurrencyKey, type Webhook, webhookRows } from "./webhooks.ts";
 
 /** Filter of the log. A record must match all given fields. */
 type DeliveryFilter = RowFilter<Pick<Delivery, "workspace_id" | "webhook_id" | "activity" | "contract_id" | "outcome">>;
@@ -128,12 +128,14 @@ export function recordForeignDelivery(
   return delivery;
 }
 
-/** Returns the last webhook delivery of each contract of a workspace. Contracts without a delivery are omitted. */
+/** Returns the last delivery of each contract of a workspace to a webhook that exists, if there is one. */
 export function listLatestDeliveries(view: View, workspaceId: number, contractIds: readonly number[]) {
   const latestDeliveries: Delivery[] = [];
   for (const id of new Set(contractIds)) {
-    const [delivery] = view.list(deliveries, { by: "contract", equals: id, reverse: true, limit: 1 });
-    if (delivery?.workspace_id === workspaceId) latestDeliveries.push(delivery);
+    const contractDeliveries = view.list(deliveries, { by: "contract", equals: id, reverse: true });
+    const isOpen = ({ webhook_id }: Delivery) => view.get(webhookRows, webhook_id)?.workspace_id === workspaceId;
+    const latestDelivery = contractDeliveries.find(isOpen);
+    if (latestDelivery) latestDeliveries.push(latestDelivery);
   }
   return latestDeliveries;
 }

@@ -211,7 +211,7 @@ export const contractsFailures = {
   }),
   "nothing-to-re-trigger": defineDetailFailure({
     status: 404,
-    when: "a contract is unknown, or none of the contracts has caused a webhook delivery",
+    when: "a contract is unknown, or no existing webhook has a delivery of any of the contracts",
     basis: "public",
     says: "Not Found",
   }),

@@ -104,15 +104,17 @@ describe("resend of a delivery", () => {
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
   });
 
-  it("uses the latest delivery of each contract", async (t) => {
+  it("uses the latest delivery of each contract to a webhook that exists", async (t) => {
     const office = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
     await office.subscribe(sink.url);
+    const deletedId = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
+    await office.store.transaction("delete", (tx) => tx.delete(webhookRows, deletedId));
     const found = await office.store.read((view) => listLatestDeliveries(view, 1, [17, 18, 17]));
     assert.deepEqual(
-      found.map(({ activity }) => activity),
-      ["CONTRACT_SIGNED"],
+      found.map(({ activity, webhook_id }) => ({ activity, webhook_id })),
+      [{ activity: "CONTRACT_SIGNED", webhook_id: 1 }],
     );
     assert.deepEqual(await office.store.read((view) => listLatestDeliveries(view, 2, [17])), []);
   });
