@@ -52,9 +52,10 @@ export const trialStates = defineRows({
   key: (row) => row.state,
 });
 
-export function findSignupByEmail(view: View, email: string): TrialSignup | undefined {
-  const [signup] = view.list(trialSignups, { by: "email", equals: toAddressKey(email), limit: 1 });
-  return signup;
+/** Completed signups of the address do not count: its workspace may have been removed. */
+export function findPendingSignup(view: View, email: string): TrialSignup | undefined {
+  const signups = view.list(trialSignups, { by: "email", equals: toAddressKey(email) });
+  return signups.find(({ workspace }) => workspace === null);
 }
 
 /** Completing the signup of a mapped address would move a user to another cluster (DECISIONS.md, R23). */

@@ -8,7 +8,7 @@ import { evictOldest } from "../../store/rows.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
 import {
   completeTrialSignup,
-  findSignupByEmail,
+  findPendingSignup,
   isEmailTaken,
   type TrialSignup,
   trialSignups,
@@ -19,7 +19,7 @@ export const trialHandlers = {
   "trial.signup": async ({ body }, call) => {
     await checkCaptcha(call, body.captcha);
     return call.store.transaction("trial.signup", (tx) =>
-      toSignupRecord(findPendingSignup(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
+      toSignupRecord(getOrCreateSignup(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
     );
   },
 
@@ -41,7 +41,7 @@ export const trialHandlers = {
       const { id: email, name } = redeemProviderCode(tx, provider, query.code) ?? call.fail("unknown-provider-code");
       tx.delete(trialStates, state);
       const account_details = { provider, email, name };
-      return toSignupRecord(findPendingSignup(tx, call, { email, oauth_provider: provider, account_details }));
+      return toSignupRecord(getOrCreateSignup(tx, call, { email, oauth_provider: provider, account_details }));
     }),
 } satisfies RouterHandlers;
 
@@ -58,13 +58,13 @@ async function checkCaptcha(call: RouterCall<"captcha-failed">, captchaAnswer: s
 }
 
 /** Returns the pending signup of an address, and creates one if none exists. */
-function findPendingSignup(
+function getOrCreateSignup(
   tx: Transaction,
   context: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
   signup: Pick<TrialSignup, "email" | "oauth_provider" | "account_details">,
 ): TrialSignup {
-  const existing = findSignupByEmail(tx, signup.email);
-  if (existing?.workspace || isEmailTaken(tx, context, existing ?? signup)) context.fail("account-exists");
+  const existing = findPendingSignup(tx, signup.email);
+  if (isEmailTaken(tx, context, existing ?? signup)) context.fail("account-exists");
   const pendingSignup = existing
     ? // A user who returns from a provider is identified more reliably than before.
       { ...existing, ...(signup.oauth_provider && signup), email: existing.email }

@@ -166,7 +166,7 @@ export const routerFailures = {
   }),
   "account-exists": defineDetailFailure({
     status: 400,
-    when: "the e-mail is mapped to a cluster, belongs to a user of a workspace, or has signed up before",
+    when: "the e-mail is mapped to a cluster, or belongs to a user of a workspace",
     basis: { assumed: "The response for a second signup is not specified (DECISIONS.md, R23)." },
     says: "An account with this e-mail exists",
   }),

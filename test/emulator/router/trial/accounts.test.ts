@@ -108,6 +108,19 @@ describe("user of a workspace", () => {
     await assertRejected(emulator, () => begin(emulator, ` ${email.toUpperCase()}`), exists);
   });
 
+  it("can sign up again after the workspace was removed", async (t) => {
+    const emulator = await startTestEmulator(t);
+    for (const workspace_id of [4, 5]) {
+      const body = { ...form, token: await startSignup(emulator, zoe) };
+      assert.deepEqual(pickStatusAndBody(await emulator.router("POST", complete, { body })), {
+        status: 200,
+        body: { cluster_id: "eu-1", workspace_id, cluster_url: `${emulator.clusters[0]!.url}/` },
+      });
+      await assertRejected(emulator, () => begin(emulator, zoe), exists);
+      assert.equal((await emulator.control("DELETE", `workspaces/${workspace_id}`)).status, 200);
+    }
+  });
+
   it("receives the workspace created before a restart by repeating the request", async (t) => {
     const emulator = await startTestEmulator(t);
     const token = await startSignup(emulator, zoe);
