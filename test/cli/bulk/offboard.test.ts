@@ -72,6 +72,15 @@ describe("svc router offboard with a file", () => {
     assert.deepEqual(service.calls, []);
   });
 
+  it("sends no request without identifiers, which would remove nothing", async (t) => {
+    const { svc, service } = await createBulkFixture(t, everyKind);
+    const { exit, stdout, stderr } = await svc("router offboard eu-1 --confirm eu-1");
+    assert.deepEqual(
+      [exit, stdout, stderr.split("\n")[0], service.calls],
+      [2, "", "error: --from, --workspace or an option with identifiers is required", []],
+    );
+  });
+
   it("reports a row of an unknown kind before anything is removed", async (t) => {
     const { svc, service } = await createBulkFixture(t, ["client cli_1", "team T1", "cli_2"]);
     const { exit, stderr } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");

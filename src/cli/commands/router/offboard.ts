@@ -99,7 +99,11 @@ async function offboardFew(spec: CommandSpec, cluster: string, input: OffboardIn
   };
   const action = `Delete routing data of a workspace from ${cluster}`;
   return runDerivedCommand(spec, input, context, {
-    sign: (call) => call.with({ body: toIdentifiedBody(toFields(call.args.body), input.flags.hash ?? "sha256") }),
+    sign(call) {
+      if (getOutcome(call).rows === 0)
+        throw new InputRequiredError("from", "--from, --workspace or an option with identifiers is required");
+      return call.with({ body: toIdentifiedBody(toFields(call.args.body), input.flags.hash ?? "sha256") });
+    },
     confirm: () => confirmName(action, cluster, input.flags.confirm, context),
     check: ({ value }, sentCall) => requireConfirmed(value, getOutcome(sentCall)),
     formatOutcome: (sentCall) => formatOutcome(getOutcome(sentCall)),
