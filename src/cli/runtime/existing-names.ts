@@ -21,7 +21,7 @@ export async function suggestExistingNames(
   const spec = "id" in declaration ? declaration : declaration.spec;
   const isHidden = error.status === 403 && spec?.hidesMissing === true;
   if (error.status !== 404 && !isHidden) return error;
-  const list = await listFor(declaration.words, spec);
+  const list = await listFor(declaration.words, spec, input);
   // A real service has no list of webhooks.
   const isUnavailable = list?.join(" ") === "webhooks list" && (await findRealService(undefined, context));
   const next = isUnavailable ? undefined : list;
@@ -30,18 +30,27 @@ export async function suggestExistingNames(
 }
 
 /**
- * Finds the command that lists the objects in the path. The command is next to the failed one, or further up for a
- * child object. Body fields can name any object, so only a declared list is suggested.
+ * Finds the command that lists the objects in the path: that of the path before the last ID, or else one next to the
+ * failed command or further up. Body fields can name any object, so only a declared list is suggested.
  */
-async function listFor(words: readonly string[], spec: CommandSpec | undefined): Promise<string[] | undefined> {
+async function listFor(words: readonly string[], spec: CommandSpec | undefined, { positionals }: CommandInput) {
   if (spec?.unknownIsIn !== undefined) return spec.unknownIsIn.split(" ");
   if (spec && !spec.path.includes("{")) return undefined;
   const declarations = await loadDeclarations(words[0]!);
+  const listPath = spec && normalizePath(spec.path.slice(0, spec.path.lastIndexOf("{")));
+  const listing = declarations.find(
+    (command) => "path" in command && command.method === "GET" && normalizePath(command.path) === listPath,
+  );
+  if (listing !== undefined)
+    return [...listing.words, ...Object.values(positionals).slice(0, listing.positionals.length).map(String)];
   const lists = words.map((_, i) => [...words.slice(0, words.length - 1 - i), "list"]).slice(0, -1);
   return lists.find((list) =>
     declarations.some((command) => command.words.join(" ") === list.join(" ") && needsNothing(command)),
   );
 }
+
+/** Operations name the same ID differently, and only some paths end with a slash. */
+const normalizePath = (path: string): string => path.replace(/\{\w+\}/g, "{}").replace(/\/$/, "");
 
 const needsNothing = ({ positionals, flags }: CommandDeclaration): boolean =>
   positionals.every(({ optional }) => optional === true) && !flags.some(({ required }) => required === true);

@@ -4,7 +4,8 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 
 it("svc suggests the list command for a missing object", async (t) => {
-  const { svc } = await startCliEmulator(t);
+  const { svc, json } = await startCliEmulator(t);
+  await json("contracts create --data -", { stdin: ndaContractJson });
   for (const [line, list] of [
     ["contracts status T-99", "contracts list"],
     ["contracts send T-99", "contracts list"],
@@ -15,6 +16,9 @@ it("svc suggests the list command for a missing object", async (t) => {
     ["contracts key-pointers list T-99", "contracts list"],
     ["contracts counterparties show 99", "contracts counterparties list"],
     ["contracts templates show 999", "contracts templates list"],
+    ["contracts contacts list 99", "contracts counterparties list"],
+    ["contracts contacts delete 1 99 --yes", "contracts contacts list 1"],
+    ["contracts key-pointers update T-1 99 --set value=1", "contracts key-pointers list T-1"],
   ] as const) {
     const { stderr } = await svc(line);
     assert.ok(stderr.endsWith(`  try: svc ${list}\n`), `${line}: ${stderr}`);
