@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
+import { ndaContractJson } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { enterKey, simulateUser } from "../support/cli/simulated-user.ts";
 
@@ -35,6 +36,19 @@ describe("user who types values at a terminal", () => {
     const { exit, stderr } = await runCli("emulator snapshot restore", { ...ada, env });
     const lists = requests.filter((line) => /^GET .*snapshots$/.test(line));
     assert.deepEqual([exit, ada.waiting(), lists.length], [1, [], 1], `${requests.join("\n")}\n${stderr}`);
+  });
+
+  it("names a file instead of typing its bytes", async (t) => {
+    const { svc, json, cwd } = await startCliEmulator(t);
+    await json("contracts create --data -", { stdin: ndaContractJson });
+    await writeFile(join(cwd, "terms.txt"), "terms");
+    const ada = simulateUser(
+      ["Name", `Terms${enterKey}`],
+      ["File name", `t.txt${enterKey}`],
+      ["@FILE", `@terms.txt${enterKey}`],
+    );
+    const { exit, stderr } = await svc("contracts add-document T-1", ada);
+    assert.deepEqual([exit, ada.waiting()], [0, []], stderr);
   });
 
   it("types a secret without echo", async (t) => {

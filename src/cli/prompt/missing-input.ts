@@ -57,9 +57,10 @@ async function promptForInput(field: string, spec: InputSpec, context: Context, 
   return askText(question, context, createPromptValidator(field, type, spec.choices));
 }
 
-const formatQuestion = (field: string, { description }: InputSpec): string => {
+const formatQuestion = (field: string, spec: InputSpec): string => {
   const name = field.replaceAll("_", " ").replaceAll("-", " ");
   const title = capitalize(name);
+  const description = "isBase64" in spec ? `${spec.description}, or @FILE` : spec.description;
   return description && description.toLowerCase() !== name ? `${title} (${description}):` : `${title}:`;
 };
 
