@@ -260,7 +260,13 @@ describe("svc crm-b", () => {
     assert.equal(exit, 4);
     assert.match(stderr, /Invalid signed request/);
     assert.equal((await svc("crm-b open --signed-request x.y --envelope envelope.json")).exit, 2);
-    assert.equal((await svc("crm-b open --envelope envelope.json")).exit, 2);
+    for (const line of ["crm-b open --envelope envelope.json", "crm-b open"]) {
+      const unsigned = await svc(line);
+      assert.deepEqual(
+        [unsigned.exit, unsigned.stderr.split("\n")[0]],
+        [2, "error: --consumer-secret-file is required, or the secret in SVC_CRM_B_CONSUMER_SECRET"],
+      );
+    }
   });
 
   it("shows the canvas", async (t) => {

@@ -190,7 +190,8 @@ const crmBOpen = defineCommand({
       throw new UsageError("--envelope cannot be used with --signed-request");
     const secret = signedRequest === undefined ? await readAppSecret(appSecrets.crmB, input, context) : undefined;
     if (secret === undefined) {
-      if (envelope === undefined) return runDerivedCommand(spec!, input, context);
+      const isSigned = ["signed-request", "data", "set"].some((name) => name in input.flags);
+      if (envelope === undefined && isSigned) return runDerivedCommand(spec!, input, context);
       const { flag, env } = appSecrets.crmB;
       throw new InputRequiredError(flag, `--${flag} is required, or the secret in ${env}`);
     }
