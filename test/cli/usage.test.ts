@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runCli } from "../support/cli/run-cli.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 /** Any request would fail with exit 75. */
 const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0"];
@@ -358,4 +359,25 @@ it("a command with an empty ID sends no request and suggests no list", async () 
       assert.match(stderr, /^error: <[a-z-]+> must (not be empty|be a whole number, got "\s*")\n/, words.join(" "));
     }
   }
+});
+
+describe("svc --max-response", () => {
+  for (const [size, maxBytes, shown] of [
+    ["1000", 1_000, "1000 B"],
+    ["1kB", 1_000, "1000 B"],
+    ["1k", 1_024, "1 KiB"],
+    ["1.5 KiB", 1_536, "1.5 KiB"],
+  ] as const)
+    it(`accepts a response of at most ${maxBytes} bytes for ${size}`, async (t) => {
+      const service = await startReceiver(t);
+      const request = async (bytes: number) => {
+        service.respond((_, response) => response.end("x".repeat(bytes)));
+        const argv = ["api", "GET", "/x", "--base-url", service.url, `--max-response=${size}`];
+        const { exit, stdout, stderr } = await runCli(argv);
+        return [exit, stdout.length, stderr.split("\n")[0]];
+      };
+      assert.deepEqual((await request(maxBytes)).slice(0, 2), [0, maxBytes]);
+      const error = `error: Failed to read from ${service.url}: the response is larger than ${shown}.`;
+      assert.deepEqual(await request(maxBytes + 1), [1, 0, error]);
+    });
 });
