@@ -131,3 +131,42 @@ describe("boolean variables", () => {
     ]);
   });
 });
+
+describe("SVC_CLUSTERS", () => {
+  it("must be a list of clusters", async () => {
+    const env = { SVC_CLUSTERS: '{"id":"eu-1"}' };
+    const { exit, stderr } = await runCli("router clusters --base-url http://127.0.0.1:9", { env });
+    assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: SVC_CLUSTERS must be a JSON array of clusters."]);
+  });
+});
+
+describe("svc --verbose", () => {
+  it("prints each attempt and each retry, with its reason", async (t) => {
+    const service = await startReceiver(t);
+    const sendInstantly = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
+    service.respond((_, response) => {
+      const status = service.received.length === 1 ? 503 : 500;
+      response.writeHead(status, { "x-request-id": `r${status}` }).end("{}");
+    });
+    const argv = `router health --verbose --retries 1 --base-url ${service.url}`;
+    const { exit, stderr } = await runCli(argv, { wall: sendInstantly });
+    assert.deepEqual(
+      [
+        exit,
+        stderr
+          .replace(/in \d\.\d s/, "in N s")
+          .split("\n")
+          .slice(0, 4),
+      ],
+      [
+        75,
+        [
+          `GET ${service.url}/ 503 0 ms r503`,
+          "retry 1 in N s: status 503",
+          `GET ${service.url}/ 500 0 ms r500`,
+          "error: The service failed (HTTP 500)",
+        ],
+      ],
+    );
+  });
+});
