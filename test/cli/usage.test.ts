@@ -10,6 +10,7 @@ import { startReceiver } from "../support/receiver.ts";
 const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0"];
 
 const rejectedLines: [string, string, RegExp][] = [
+  ["an empty path", "contracts download T-1 --output=", /^error: --output must not be empty\n/],
   ["an unknown group", "contracs status T-1", /unknown command 'contracs'\n {2}Did you mean contracts\?/],
   ["an unknown command", "contracts statsu T-1", /unknown command 'statsu'\n {2}Did you mean status\?/],
   ["a command without its group", "exec -- true", /unknown command 'exec'\n {2}Did you mean svc emulator exec\?/],
