@@ -263,7 +263,6 @@ describe("form body", () => {
         "text after a blank": await sendBody(field("b", "\r\n--x y\r\n")),
         "a line that ends with CR": await sendBody(field("b").replace("\r\n\r\n", "\r\r\n")),
         "a truncated first line": await sendBody("--x"),
-        "no part": await sendBody("--x--\r\n"),
         "a truncated part": await sendBody(field("b", "")),
       },
       {
@@ -277,7 +276,6 @@ describe("form body", () => {
         "text after a blank": invalid,
         "a line that ends with CR": invalid,
         "a truncated first line": missing,
-        "no part": missing,
         "a truncated part": missing,
       },
     );
