@@ -54,6 +54,7 @@ export const outsiders = defineRows({
   name: "outsiders",
   schema: Outsider,
   key: (row) => toOutsiderKey(row.workspace_id, row.email),
+  numbers: { person: (row) => row.id },
 });
 
 const toOutsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${toAddressKey(email)}`;

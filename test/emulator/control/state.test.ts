@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createDraftContract, getContractStatus } from "../../support/contracts.ts";
+import { createDraftContract, createExecutedImport, getContractStatus } from "../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { assertRejected } from "../../support/rejections.ts";
@@ -52,6 +52,30 @@ describe("whole state on the control plane", () => {
       const ids = (body as { items: { id: number }[] }).items.map(({ id }) => id);
       assert.deepEqual(ids.sort(), [1, 2]);
     }
+  });
+
+  it("continues the numbers of people and of all parts of contracts and counterparties", async (t) => {
+    const { api, control } = await startTestEmulator(t);
+    const draft = await createDraftContract(api);
+    const approvals = [{ name: "Finance", notes: "", approver_user_id: 12, order: 1 }];
+    const address = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
+    const supporting = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
+    for (const [path, body] of [
+      ["contracts/executed_contracts/", await createExecutedImport()],
+      [`contracts/approvals/${draft.id}/`, { approvals }],
+      [`supported_documents/${draft.id}/`, supporting],
+      ["counter_parties/1/addresses/", address],
+    ] as const)
+      assert.equal((await api("POST", `/api/v2.1/public/${path}`, { body })).status, 201, path);
+    const { body: state } = await control("GET", "state");
+    await control("PUT", "state", { body: { ...(state as object), sequences: {} } });
+    const { body: imported } = await control("GET", "state");
+    const readNumbers = (document: unknown) => (document as { sequences: Record<string, number> }).sequences;
+    const numbers = {
+      ...{ contract: 2, contract_version: 1, approval: 1, signatory: 1, supporting_document: 1, person: 1 },
+      ...{ counterparty: 1, counterparty_contact: 1, counterparty_address: 1, webhook_event: 6 },
+    };
+    assert.deepEqual([readNumbers(state), readNumbers(imported)], [numbers, numbers]);
   });
 
   it("rejects invalid times and numbers without changes", async (t) => {
