@@ -93,6 +93,8 @@ describe("discovered token endpoint", () => {
     const right = {
       authorization: formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) }),
     };
+    const twice = "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
+    await assertRejected(emulator, () => poll({ client_secret }, right), described("invalid_request", twice));
     assert.equal((await poll({ client_id: undefined }, right)).status, 200);
   });
 
