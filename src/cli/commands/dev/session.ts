@@ -144,14 +144,9 @@ export function createDevSession(
     await drawStatus();
   }
 
-  async function updateStatus(): Promise<void> {
-    if (clock?.mode === "real") await drawStatus();
-  }
-
   async function drawStatus(): Promise<void> {
     if (endSignal.aborted) return;
-    const now = host.wall.monotonicNow();
-    await screen.setStatus(formatStatusParts(clock, webhooks, isAppDown(), now));
+    await screen.setStatus(formatStatusParts(clock, webhooks, isAppDown(), host.wall.monotonicNow()));
   }
 
   /** Resolves when the user quits. Without a keyboard, resolves when the run ends. */
@@ -159,14 +154,15 @@ export function createDevSession(
     await checkApp();
     const sessionContext = { ...context, signal: endSignal };
     const following = followEmulator(sessionContext, onEvent);
-    const stopStatus = isInteractive ? pollEvery(host.wall, defaultStatusIntervalMs, updateStatus) : undefined;
+    const tick = async () => (clock?.mode === "real" ? drawStatus() : undefined);
+    const stopTicks = isInteractive ? pollEvery(host.wall, defaultStatusIntervalMs, tick) : undefined;
     try {
       await refresh().catch(() => {});
       if (isInteractive) await readKeys(sessionContext, createKeyHandler(state, context, screen));
       else await waitUntilAborted(signal);
     } finally {
       sessionEnd.abort();
-      await Promise.all([following, stopStatus?.()]);
+      await Promise.all([following, stopTicks?.()]);
     }
   }
 
