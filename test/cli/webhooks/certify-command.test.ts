@@ -96,7 +96,7 @@ describe("svc webhooks certify --command", () => {
     });
   }
 
-  it("reports the only delivery that ends a slow receiver", async (t) => {
+  it("reports the only delivery that ends a slow receiver with concurrent requests", async (t) => {
     const { svc } = await createReceiverFolder(t);
     const { stdout } = await svc(
       `DELAY=200 exec ${node} receiver.mjs`,

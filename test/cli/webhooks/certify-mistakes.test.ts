@@ -15,7 +15,7 @@ describe("mistakes that svc webhooks certify names", () => {
       isGenuine: (signature, expected) => signature === unpad(expected),
     });
     // Signatures depend on the time of the events.
-    const wall = { ...systemWallClock, now: () => Date.parse("2027-01-02T03:04:06Z") };
+    const wall = { ...systemWallClock, now: () => Date.parse("2027-01-02T03:04:05Z") };
     const { checks, findings } = reportOf(
       await certify(["--only", "genuine,parallel", "--skip", "parallel.stored", "--json"], { wall }),
     );

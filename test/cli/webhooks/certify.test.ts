@@ -366,9 +366,9 @@ describe("svc webhooks certify", () => {
     assert.deepEqual(
       checks.map(({ id, deliveries }) => [id, deliveries]),
       [
+        ["parallel", 64],
         ["outage", 1],
         ["parallel.stored", 0],
-        ["parallel", 64],
       ],
     );
     // The first genuine event is included.

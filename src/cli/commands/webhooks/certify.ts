@@ -58,7 +58,7 @@ const flags = [
   }),
   createTextFlag("time-limit", "DURATION", "Maximum time of all checks; the remaining ones are not_checked", {
     section: "Checks",
-    default: "30s",
+    default: "8s, or 30s with --probe",
   }),
   createSwitch("list", "List the checks, and exit", { section: "Checks" }),
   createSwitch("last", "Repeat the last run in this folder", { section: "Checks" }),
@@ -124,7 +124,7 @@ async function createPlan(flags: CertifyFlags, context: Context) {
   if (to === undefined) throw new InputRequiredError("to", "--to is required");
   if (command?.trim() === "") throw new UsageError("--command must not be empty");
   if (probe?.trim() === "") throw new UsageError("--probe must not be empty");
-  const timeLimit = flags["time-limit"] ?? "30s";
+  const timeLimit = flags["time-limit"] ?? (probe === undefined ? "8s" : "30s");
   const maxMs = parseDurationFlag(timeLimit, "--time-limit");
   if (maxMs === 0) throw new UsageError(`--time-limit must be more than 0s, got "${timeLimit}"`);
   const keep = flags.keep === undefined ? undefined : resolve(host.cwd, flags.keep);

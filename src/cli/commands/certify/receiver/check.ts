@@ -14,6 +14,8 @@ export interface ReceiverCheck extends CheckReason {
   readonly summary: string;
   readonly expects: "accept" | "reject" | "other";
   readonly requires?: "probe";
+  /** Runs after all other checks, because it keeps the receiver busy. */
+  readonly isLast?: true;
   readonly run: (run: CheckContext) => Promise<CheckFinding>;
 }
 

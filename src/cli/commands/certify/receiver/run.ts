@@ -1,4 +1,5 @@
 import type { WallClock } from "../../../../base/clock.ts";
+import { runConcurrently } from "../../../../base/concurrency.ts";
 import { type CheckFinding, notChecked } from "../check.ts";
 import { describeResponse, type ReceiverCheck, type ReceiverExchange, type ReceiverProbe } from "./check.ts";
 import {
@@ -14,7 +15,7 @@ import { genuineCheck, responseTimeCheck, signatureChecks, variantChecks } from 
 import type { CertificationEmulator } from "./emulation.ts";
 import { probeCheck, probeChecks } from "./probe.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
-import { concurrencyChecks, parallelCheck, sequenceChecks } from "./sequence-checks.ts";
+import { concurrencyChecks, sequenceChecks } from "./sequence-checks.ts";
 
 /** All checks in execution order. The position of a check determines its event numbers. */
 export const allReceiverChecks: readonly ReceiverCheck[] = [
@@ -26,8 +27,6 @@ export const allReceiverChecks: readonly ReceiverCheck[] = [
   ...sequenceChecks,
   ...probeChecks,
   ...concurrencyChecks,
-  // It keeps the receiver busy.
-  parallelCheck,
 ];
 
 export interface ReceiverCheckResult extends CheckFinding {
@@ -56,8 +55,9 @@ interface CheckRunOptions extends Pick<CertificationEmulator, "deliveries" | "re
   readonly onChecked: (item: ReceiverCheckResult) => Promise<void>;
 }
 
-/** Response time from which the first request of a process is repeated. */
+/** Response time from which a receiver gets concurrent deliveries. */
 const minSlowMs = 150;
+const maxConcurrency = 16;
 /** Remaining time in which a check with a probe is started. */
 const minProbeCheckMs = 2_000;
 /** Events of one check have consecutive numbers. A repeated check uses other numbers, so that its events are new. */
@@ -75,17 +75,23 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   const items = new Map<ReceiverCheck, ReceiverCheckResult>();
   /** Check of the last deliveries. */
   let last: ReceiverCheck | undefined;
+  let isRefusing = false;
   /** First event number of this run. */
   let eventOffset = 0;
 
   await runGenuineCheck();
-  const needsProbe = checks.some(({ requires }) => requires === "probe");
-  for (const check of allReceiverChecks) {
-    if (items.has(check) || !(checks.includes(check) || (check === probeCheck && needsProbe))) continue;
-    recordLateEnd();
-    await restartIfEnded();
-    await runAndRecord(check);
-  }
+  if (checks.includes(responseTimeCheck)) await runAll([responseTimeCheck]);
+  const needsProbe = checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe");
+  if (needsProbe) await runAll([probeCheck]);
+  const remainingChecks = checks
+    .filter((check) => !items.has(check))
+    .sort((a, b) => Number(a.isLast ?? false) - Number(b.isLast ?? false));
+  // Sequential checks need the results of earlier ones.
+  const single = remainingChecks.filter(
+    ({ expects, requires, isLast }) => expects !== "other" && requires === undefined && !isLast,
+  );
+  await runAll(single, pace.bestMs >= minSlowMs ? maxConcurrency : 1);
+  await runAll(remainingChecks.filter((check) => !single.includes(check)));
   recordLateEnd();
   signal.throwIfAborted();
   return allReceiverChecks.flatMap((check) => items.get(check) ?? []);
@@ -129,7 +135,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     return isInconclusive ? { ...item, ...notChecked("the receiver is too slow for this check") } : item;
   }
 
-  /** Sends the first deliveries. Their duration decides whether the receiver is too slow for some checks. */
+  /** Sends the first deliveries. Their duration determines the concurrency of the other checks. */
   async function runGenuineCheck(): Promise<void> {
     const item = await runCheck(genuineCheck, maxResponseMs);
     const first = item.exchanges[0]!.response;
@@ -157,8 +163,8 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     return probeResult.result === "not_checked" ? probeResult.detail : `the probe does not work: ${probeResult.detail}`;
   }
 
-  /** Runs one check, if it can prove something. */
-  async function attemptCheck(check: ReceiverCheck, offset = 0): Promise<ReceiverCheckResult> {
+  /** Runs one check, if it can prove something. Returns undefined if the receiver refused the connection. */
+  async function attemptCheck(check: ReceiverCheck, offset = 0): Promise<ReceiverCheckResult | undefined> {
     const cutOff = { ...notChecked(`the time limit of ${maxMs / 1_000} s was reached (--time-limit)`), isCutOff: true };
     const unsent = { check, exchanges: [], durationMs: 0 };
     const reason = findReasonToSkip(check);
@@ -174,17 +180,22 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
       item = await runCheck(check, Math.min(maxResponseMs, leftMs), offset);
     }
     if (item.exchanges[0]?.response.error?.code === "refused") {
-      if (!receiver) return { ...unsent, ...notChecked("the receiver no longer accepts connections") };
-      recordLateEnd();
-      await restart(receiver);
-      return attemptCheck(check, offset);
+      isRefusing = true;
+      return receiver ? undefined : { ...unsent, ...notChecked("the receiver no longer accepts connections") };
     }
     const isConclusive = item.receiverEnd || item.result === "passed" || leftMs >= maxResponseMs || !isTooLate(item);
     return isConclusive ? item : { ...item, ...cutOff };
   }
 
+  function mustRestart(): boolean {
+    return receiver !== undefined && (receiver.describeExit() !== undefined || isRefusing);
+  }
+
   async function restartIfEnded(): Promise<void> {
-    if (receiver?.describeExit() !== undefined) await restart(receiver);
+    if (!mustRestart()) return;
+    isRefusing = false;
+    await receiver!.stop();
+    await receiver!.start();
   }
 
   /** Records that a receiver responded to the last check and ended afterwards. */
@@ -194,19 +205,40 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     if (lastItem && !lastItem.receiverEnd && end) items.set(lastItem.check, markEnded(lastItem, end));
   }
 
-  /** Runs a check. If the receiver ends, runs the check again, which shows whether it is the cause. */
-  async function runAndRecord(check: ReceiverCheck): Promise<void> {
-    const item = await attemptCheck(check);
-    if (!item.receiverEnd) return record(item);
-    await restartIfEnded();
-    const retryResult = await attemptCheck(check, repeatedNumberOffset);
-    await record(retryResult.receiverEnd ? { ...retryResult, endsReceiver: true } : item);
+  /**
+   * Runs these checks with limited concurrency. If the receiver ends, the checks with broken connections are repeated
+   * sequentially to find the cause.
+   */
+  async function runAll(list: readonly ReceiverCheck[], concurrency = 1): Promise<void> {
+    for (let waiting = list; waiting.length > 0; ) {
+      const unfinished: ReceiverCheck[] = [];
+      const ended: ReceiverCheckResult[] = [];
+      recordLateEnd();
+      await restartIfEnded();
+      const attempt = async (check: ReceiverCheck) => {
+        const item = mustRestart() ? undefined : await attemptCheck(check);
+        if (item === undefined) unfinished.push(check);
+        else if (item.receiverEnd) ended.push(item);
+        else await record(item);
+      };
+      await runConcurrently(waiting, concurrency, attempt, signal);
+      await repeatChecks(ended);
+      signal.throwIfAborted();
+      waiting = unfinished;
+    }
   }
-}
 
-async function restart(receiver: ReceiverProcess): Promise<void> {
-  await receiver.stop();
-  await receiver.start();
+  /** Repeats checks sequentially. If no check ends the receiver alone, all of them count as failed. */
+  async function repeatChecks(ended: readonly ReceiverCheckResult[]): Promise<void> {
+    const retries: ReceiverCheckResult[] = [];
+    for (const item of ended) {
+      await restartIfEnded();
+      const retryResult = await attemptCheck(item.check, repeatedNumberOffset);
+      retries.push(retryResult?.receiverEnd ? { ...retryResult, endsReceiver: true } : (retryResult ?? item));
+    }
+    const isExplained = retries.some(({ endsReceiver }) => endsReceiver);
+    for (const item of isExplained ? retries : ended) await record(item);
+  }
 }
 
 /** Marks a check as failed, because a receiver that ends has not handled the delivery. */

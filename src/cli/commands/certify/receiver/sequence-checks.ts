@@ -48,6 +48,15 @@ export const sequenceChecks: readonly ReceiverCheck[] = [
       return sendBoth(send, [newer, createGenuine()], "the newer event");
     },
   ),
+  {
+    ...accepts(
+      "parallel",
+      `Accepts ${maxParallelDeliveries} events at once`,
+      assumed("A bulk change of contracts emits its events together", "parallel"),
+      sendInParallel,
+    ),
+    isLast: true,
+  },
   accepts(
     "outage",
     `Accepts an event after an outage of ${specifiedOutageMs / 60_000} minutes`,
@@ -59,13 +68,6 @@ export const sequenceChecks: readonly ReceiverCheck[] = [
       assessResponse(await retryLate(createEvent({ laterSeconds: -specifiedOutageMs / 1_000 }))),
   ),
 ];
-
-export const parallelCheck = accepts(
-  "parallel",
-  `Accepts ${maxParallelDeliveries} events at once`,
-  assumed("A bulk change of contracts emits its events together", "parallel"),
-  sendInParallel,
-);
 
 /** Sends two deliveries, both of which must be accepted. */
 async function sendBoth(
