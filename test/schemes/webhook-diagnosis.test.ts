@@ -3,6 +3,7 @@ import { createHash, createHmac } from "node:crypto";
 import { describe, it } from "node:test";
 import { deflateSync, gzipSync } from "node:zlib";
 import { diagnose } from "../../src/schemes/webhook-diagnosis.ts";
+import { findScheme } from "../../src/schemes/webhook-schemes.ts";
 
 // Invalid UTF-8 bytes, which a conversion to text changes.
 const bytes = Buffer.from([...Array(62).keys(), 0xff, 0xfe]);
@@ -202,4 +203,33 @@ describe("signature diagnosis", () => {
         tried: 7 * 6 * 8,
       }));
   }
+});
+
+describe("signature diagnosis of Standard Webhooks", () => {
+  const headers = { "webhook-id": "msg_1", "webhook-timestamp": "1924992000" };
+  const digest = (text: string) => createHmac("sha256", bytes).update(text).digest();
+  const right = digest("msg_1.1924992000.text");
+  const unpadded = right.toString("base64url");
+  for (const [name, given, codes] of [
+    ["a right signature", `v1,${right.toString("base64")}`, []],
+    ["hexadecimal digits", `v1,${right.toString("hex")}`, ["hex-signature"]],
+    ["hexadecimal digits without a prefix", right.toString("hex"), ["hex-signature"]],
+    ["base64 without padding", `v1,${unpadded}`, ["base64-signature"]],
+    ["base64 without a prefix", right.toString("base64"), ["signature-dressed"]],
+    ["a signature of the body alone", `v1,${digest("text").toString("base64")}`, ["body-only"]],
+  ] as const)
+    it(`recognizes ${name}`, () => {
+      const delivery = { key, body: Buffer.from("text"), signature: given, headers };
+      const { explained, deviations } = diagnose(delivery, findScheme("standard"));
+      assert.deepEqual([explained, deviations.map(({ code }) => code)], [true, codes]);
+    });
+
+  it("describes the encoding of the header", () => {
+    const [deviation] = diagnose(
+      { key, body: Buffer.from("text"), signature: `v1,${unpadded}`, headers },
+      findScheme("standard"),
+    ).deviations;
+    const right = 'The header has "v1," and 44 base64 characters.';
+    assert.equal(deviation!.text, `The signature is not padded standard base64. ${right}`);
+  });
 });
