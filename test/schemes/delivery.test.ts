@@ -27,6 +27,17 @@ describe("delivery verification", () => {
     });
   }
 
+  it("accepts the bytes of a buffer, and of a part of it", () => {
+    const { buffer } = new Uint8Array(Buffer.from(body));
+    const padded = new Uint8Array(Buffer.from(`<${body}>`));
+    const parts = [buffer, new DataView(buffer), padded.subarray(1, -1)];
+    assert.deepEqual(
+      parts.map((part) => verifyDelivery({ body: part, headers: { [header]: hash }, hmacKey })),
+      parts.map(() => ({ ok: true })),
+    );
+    assert.deepEqual(verify({ [header]: hash }, padded), { ok: false, reason: "mismatch" });
+  });
+
   for (const headers of [{}, { [header]: undefined }, { [header]: [] }, new Headers({ other: hash })]) {
     it(`reports a missing header in ${JSON.stringify(headers)}`, () =>
       assert.deepEqual(verify(headers), { ok: false, reason: "missing" }));
