@@ -47,6 +47,17 @@ describe("HTTP client", () => {
     assert.deepEqual(health, { database: true });
   });
 
+  it("joins the values of a repeated response header", async () => {
+    const { client } = await serviceThat((_, response) => {
+      response.writeHead(503, ["WWW-Authenticate", "Basic", "X-Other", "1", "www-authenticate", "Bearer"]).end("{}");
+    });
+    await assert.rejects(client.call(checkHealth, {}, { retries: 0 }), (error: ServiceError) => {
+      const { "www-authenticate": challenges, "x-other": other } = error.headers;
+      assert.deepEqual([challenges, other], ["Basic, Bearer", "1"]);
+      return true;
+    });
+  });
+
   it("sends nothing if the caller aborts before the connection is open", async () => {
     const { client, requests } = await serviceThat((_, response) => response.end('{"database":true}'));
     const abort = new AbortController();
