@@ -6,6 +6,7 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
 import { createDraftContract } from "../../support/contracts.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 describe("address without a control plane", () => {
   it("is reported before any change", async (t) => {
@@ -47,6 +48,24 @@ describe("svc emulator tokens", () => {
     const result = await svc("emulator tokens create ci --role operate --set workspce=Contoso");
     const message = 'error: the body must not contain "workspce" (allowed: role, workspace)';
     assert.deepEqual([result.exit, result.stdout, result.stderr.split("\n")[0]], [2, "", message]);
+  });
+
+  it("replays deliveries with a key from a file if its token cannot read keys", async (t) => {
+    const { svc, json, emulator, cwd } = await startCliEmulator(t);
+    await svc("webhooks create --title a --url http://127.0.0.1:9/ --only-for-activities CONTRACT_CREATED");
+    await createDraftContract(emulator.api);
+    await writeFile(join(cwd, "hmac.key"), (await svc("webhooks hmac-key")).stdout);
+    const { token } = await json<{ token: string }>("emulator tokens create ci --role read");
+    const app = await startReceiver(t);
+    const replay = (more: string) =>
+      svc(`webhooks replay --last 1 --to ${app.url}${more}`, { env: { SVC_EMULATOR_TOKEN: token } });
+    assert.deepEqual(await replay(""), {
+      exit: 4,
+      stdout: "",
+      stderr:
+        "error: This token cannot read the signing keys of the emulator.\n  Use --key-file, or request a token with the role operate from the operator of the emulator.\n",
+    });
+    assert.equal((await replay(" --key-file hmac.key")).exit, 0);
   });
 
   it("creates a token, lists it without its value and revokes it", async (t) => {

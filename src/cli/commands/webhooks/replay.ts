@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { isHidden } from "../../../api/control-plane.ts";
 import { listDeliveries, showDelivery } from "../../../api/emulator/deliveries.ts";
 import { listWorkspaces } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
@@ -14,7 +15,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openEmulatorClient } from "../../connection/target.ts";
 import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
-import { InputRequiredError, UsageError } from "../../process/failure.ts";
+import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
 import {
   type DeliverySendResult,
@@ -147,6 +148,14 @@ async function readLoggedDeliveries(count: number, to: string | undefined, input
   // The environment has the key of one workspace, but the deliveries can belong to several.
   const givenKey = input.flags["key-file"] === undefined ? undefined : await resolveKey(context, input);
   const keys = new Map((await client.call(listWorkspaces)).map(({ id, hmac_key: key }) => [id, key]));
+  if (givenKey === undefined && [...keys.values()].some(isHidden)) {
+    throw new CommandFailedError(
+      "forbidden",
+      "secrets_hidden",
+      "This token cannot read the signing keys of the emulator.",
+      { hint: "Use --key-file, or request a token with the role operate from the operator of the emulator." },
+    );
+  }
   const deliveries: ReplayedDelivery[] = [];
   for (const { id, webhook_id, workspace_id, activity } of items.toReversed()) {
     const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } });
