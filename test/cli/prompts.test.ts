@@ -303,6 +303,14 @@ describe("user at a terminal", () => {
     assert.deepEqual([exit, /T-2 {2}/.test(stripVTControlCharacters(stderr))], [0, false], stderr);
   });
 
+  it("types several numbers with blanks between them", async (t) => {
+    const { svc } = await startCliEmulator(t);
+    const ada = simulateUser(["Id", `7 x${enterKey}`], ["must be a whole number", `\u007f8${enterKey}`]);
+    const { exit, stderr } = await svc("emulator deliveries resend", ada);
+    assert.deepEqual([exit, ada.waiting()], [5, []], stderr);
+    assert.match(stripVTControlCharacters(stderr), /error: Delivery 7 not found/);
+  });
+
   it("declines and changes nothing, with exit 1 and one line", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"old":{}}}');

@@ -16,7 +16,7 @@ export async function askForMissing(missing: MissingInput, input: CommandInput, 
   const positionals: Record<string, unknown> = { ...input.positionals };
   for (const positional of missing.positionals) {
     const answer = String(await promptForInput(positional.name, positional, context, command));
-    const words = positional.variadic ? answer.split(/\s+/).filter(Boolean) : answer;
+    const words = positional.variadic ? splitWords(answer) : answer;
     positionals[positional.name] = parsePositional(positional, words);
   }
   const flags: Record<string, unknown> = { ...input.flags };
@@ -30,6 +30,8 @@ export async function askForMissing(missing: MissingInput, input: CommandInput, 
   }
   return { ...input, positionals, flags };
 }
+
+const splitWords = (text: string): string[] => text.split(/\s+/).filter(Boolean);
 
 /** Prompts for one of several flags and its value. */
 export async function askForOneOf(flags: readonly FlagSpec[], input: CommandInput, context: Context, command: string) {
@@ -54,7 +56,7 @@ async function promptForInput(field: string, spec: InputSpec, context: Context, 
   }
   const isSecret = "isSecret" in spec || /secret|password/.test(field);
   if (isSecret && !/file$/.test(field)) return askSecret(question, context);
-  return askText(question, context, createPromptValidator(field, type, spec.choices));
+  return askText(question, context, createPromptValidator(field, { ...spec, type }));
 }
 
 const formatQuestion = (field: string, spec: InputSpec): string => {
@@ -66,11 +68,14 @@ const formatQuestion = (field: string, spec: InputSpec): string => {
 
 /** The prompt rejects values that the command would reject later. */
 const createPromptValidator =
-  (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): PromptValidator =>
+  (
+    field: string,
+    { type = "text", choices, variadic }: Omit<PositionalSpec, "name" | "description">,
+  ): PromptValidator =>
   (text) => {
     if (text.trim() === "") return "A value is required (press Ctrl-C to cancel).";
     try {
-      convertValue("This", text, type, choices);
+      for (const word of variadic ? splitWords(text) : [text]) convertValue("This", word, type, choices);
       return (field === "url" && findAddressProblem(text)) || true;
     } catch (error) {
       return `${(error as Error).message}.`;
