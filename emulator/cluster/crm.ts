@@ -58,9 +58,10 @@ const openIframe: ForwardedHandler = async (request, context, finding) => {
   const id = query.get("contract_id");
   const workspaceIds = await findActingWorkspaces(query, context, finding);
   if (id) {
-    const row = await findNamedContract(id, workspaceIds, context);
-    if (row) return createRedirect(buildPageUrl(context, row));
-    return renderProblemPage(404, "Contract not found", `Contract ${id} not found.`);
+    const url = await findContractUrl(id, workspaceIds, context);
+    return url === undefined
+      ? renderProblemPage(404, "Contract not found", `Contract ${id} not found.`)
+      : createRedirect(url);
   }
 
   const page = {
@@ -76,11 +77,12 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
   return renderAppPage({ title: "Contracts in crm_a", content, context: page });
 };
 
-/** Accepts a composite or a plain ID. */
-async function findNamedContract(id: string, workspaceIds: readonly number[], { store }: ClusterContext) {
-  const row = await store.read((view) => view.get(contracts, Number(id.replace(/^[TH]-/, ""))));
-  const isVisible = row && workspaceIds.includes(row.workspace_id) && row.deleted_at === null;
-  return isVisible && [String(row.id), formatCompositeId(row)].includes(id) ? row : undefined;
+/** Accepts a composite or a plain ID. The page of an unknown contract says that it does not exist. */
+async function findContractUrl(id: string, workspaceIds: readonly number[], context: ClusterContext) {
+  const row = await context.store.read((view) => view.get(contracts, Number(id.replace(/^[TH]-/, ""))));
+  if (!row) return /^[TH]-\d+$/.test(id) ? `${context.cluster.url}/contracts/${id}` : undefined;
+  const isVisible = workspaceIds.includes(row.workspace_id) && row.deleted_at === null;
+  return isVisible && [String(row.id), formatCompositeId(row)].includes(id) ? buildPageUrl(context, row) : undefined;
 }
 
 /** Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
