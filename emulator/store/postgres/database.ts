@@ -116,9 +116,9 @@ export class Database {
  * Opens a socket that fails if the server ends the connection. If this happens before the session starts, as with a
  * proxy without a server, the client would otherwise connect again and again without a pause or an error.
  */
-function openSocket(host: string, port: number): Socket {
+async function openSocket(host: string, port: number): Promise<Socket> {
   // From here on, the client listens for errors before a connection without a route fails, in the next tick.
-  undefined;
+  await undefined;
   const socket = connect(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
   const error = Object.assign(new Error("The server closed the connection"), { code: "CONNECTION_CLOSED" });
   socket.once("end", () => socket.destroy(error));
