@@ -242,7 +242,7 @@ export class LiveStore implements Store {
     const { first, last } = writeRetryBackoffMs;
     for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
       // The first retry also happens while the store is closing, because its data may be stored nowhere else.
-      if (await log.retryWrite(this.#state)) return this.#notifyAll("writable");
+      if (await this.#inspect((state) => log.retryWrite(state))) return this.#notifyAll("writable");
       if (this.#closing.signal.aborted) return;
       await this.#wall.sleep(delay, this.#closing.signal);
       if (this.#closing.signal.aborted) return;

@@ -207,6 +207,31 @@ describe("file store on a failing disk", () => {
     await store.close();
     assert.deepEqual(await reopenAndExport(crashed), after);
   });
+
+  it("stores the new state if the last line of the old journal cannot be written", async (t) => {
+    const folder = await createTemporaryFolder(t);
+    let journal = "";
+    let isBroken = false;
+    const disk = createGatedDisk((call, path) => {
+      if (call !== "write" || !path.includes("journal")) return;
+      if (!isBroken) journal = path;
+      else if (path === journal) throw new Error("input/output error");
+    });
+    const store = await open(folder, disk);
+    await putPerson(store, 1);
+    const writable = new Promise<void>((resolve) => {
+      store.watch([], (change) => change === "writable" && resolve());
+    });
+    isBroken = true;
+    await resetStore(store, (tx) => tx.put(people, createPerson(9)));
+    await writable;
+    const after = await exportContent(store);
+    assert.deepEqual(after.rows.people, [createPerson(9)]);
+    const crashed = await createTemporaryFolder(t);
+    await cp(folder, crashed, { recursive: true });
+    await store.close();
+    assert.deepEqual(await reopenAndExport(crashed), after);
+  });
 });
 
 describe("crash of a file store", () => {
