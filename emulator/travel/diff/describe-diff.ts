@@ -26,7 +26,9 @@ export function describeDiff(
   describeJob: JobDescriber,
 ) {
   const rows = changes.rows.filter(isDifference);
-  const names = { nameContract: (id: number) => getContractName(id, changes.rows), describeJob };
+  const contractChanges = changes.rows.filter(({ collection }) => collection.name === contracts.name);
+  const changesById = new Map(contractChanges.map((change) => [Number(change.key), change]));
+  const names = { nameContract: (id: number) => getContractName(id, changesById.get(id)), describeJob };
   const items = [
     ...rows.map((change) => describeRowDiff(change, names)),
     ...changes.mappings.map(describeMappingDiff),
@@ -54,11 +56,8 @@ function describeRowDiff(change: RowDifference, names: NameContext): DiffItem {
 }
 
 /** Returns the contract's name, even if it has changed. A bare number is the ID of an internal row. */
-function getContractName(id: number, rowDifferences: readonly RowDifference[]): string {
-  const contractDifference = rowDifferences.find(
-    ({ collection, key }) => collection.name === contracts.name && key === String(id),
-  );
-  const kind = (contractDifference?.after ?? contractDifference?.before)?.kind;
+function getContractName(id: number, change: RowDifference | undefined): string {
+  const kind = (change?.after ?? change?.before)?.kind;
   return formatCompositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
 }
 

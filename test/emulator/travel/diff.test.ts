@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { contracts } from "../../../emulator/cluster/contracts/rows.ts";
+import { describeDiff } from "../../../emulator/travel/diff/describe-diff.ts";
+import { webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import { createDraftContract, createExecutedImport, createSentContract } from "../../support/contracts.ts";
+import { measureCostRatio } from "../../support/cost-ratio.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { waitUntilIdle } from "../../support/rejections.ts";
@@ -160,5 +164,21 @@ describe("diff since a snapshot", () => {
     assert.equal((await getDiff(emulator, "begun/diff")).same, true);
     await emulator.control("PUT", "clock", { body: { mode: "manual" } });
     assert.equal((await getDiff(emulator, "begun/diff")).same, false);
+  });
+
+  it("takes linear time in the number of contracts with new events", async () => {
+    const describeMany = (count: number) => () => {
+      const rows = [contracts, webhookEvents].flatMap((collection) =>
+        Array.from({ length: count }, (_, id) => {
+          const after = { id, activity: "CONTRACT_CREATED", contract_id: id, kind: "EXECUTED_CONTRACT" };
+          return { collection, key: String(id), before: undefined, after };
+        }),
+      );
+      const faults = { faults: [], last_id: 0, put_off: [] };
+      const { items } = describeDiff({ rows, mappings: [], sequences: [] }, faults, faults, () => undefined);
+      assert.equal(items.at(-1)?.what, `event ${count - 1}: CONTRACT_CREATED of H-${count - 1}`);
+    };
+    const times = await measureCostRatio(describeMany(16_000), describeMany(4_000), 9);
+    assert.ok(times < 9, `${times} times as long`);
   });
 });
