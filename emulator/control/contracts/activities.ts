@@ -36,7 +36,7 @@ const maxCountedEvents = 10_000;
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
-      return runAndRollBack(store, async (tx) => {
+      return runAndRollBack(store, (tx) => {
         const { occurrence: event, eventFields, isNewContract } = buildEvent(tx, body, clock.now(), fail);
         const payload = { ...createAmendedDocument(event) };
         return { ...eventFields, deliveries: [], payload, ...(isNewContract && { is_new_contract: true }) };
