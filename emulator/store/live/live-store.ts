@@ -125,8 +125,7 @@ export class LiveStore implements Store {
 
   async transaction<T>(name: string, work: (tx: Transaction) => T, cause?: Cause | null): Promise<T> {
     const epoch = this.#epoch;
-    const wait = this.#waitUntilUsable(name);
-    if (wait) await wait;
+    for (let wait = this.#requireUsable(name); wait; wait = this.#requireUsable(name)) await wait;
     if (epoch !== this.#epoch || cause?.isStateReplaced?.())
       throw new StateReplacedError(`${name} was waiting while its state was replaced`);
     const tx = new LiveTransaction(name, this.#state, cause ?? undefined);
@@ -189,7 +188,7 @@ export class LiveStore implements Store {
   ): Promise<void> {
     if (!(next instanceof LiveStore))
       throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
-    await this.#waitUntilUsable("state.replace");
+    for (let wait = this.#requireUsable("state.replace"); wait; wait = this.#requireUsable("state.replace")) await wait;
     let end = () => {};
     this.#replacement = new Promise<void>((resolve) => {
       end = resolve;
@@ -249,8 +248,8 @@ export class LiveStore implements Store {
     }
   }
 
-  /** Waits while the state is being replaced. Returns undefined otherwise, which saves a promise on every write. */
-  #waitUntilUsable(name: string): Promise<void> | undefined {
+  /** Returns the end of a replacement that is running. The caller waits for it and calls this function again. */
+  #requireUsable(name: string): Promise<void> | undefined {
     if (this.#active !== undefined) {
       throw new EmulatorBugError(`Transaction ${name} was started inside ${this.#active}`, { operation: name });
     }
@@ -258,7 +257,7 @@ export class LiveStore implements Store {
     const failure = this.#log?.failure;
     if (failure instanceof StoreChangedError) throw failure;
     if (failure) throw new StoreFailedError(failure.message, { cause: failure.cause });
-    return this.#replacement?.then(() => this.#waitUntilUsable(name));
+    return this.#replacement;
   }
 
   /** Calls the work of a read or transaction, which cannot wait for anything, because nothing else would stop. */
