@@ -8,20 +8,19 @@ import {
   mappingTables,
   signatories,
 } from "../router/mapping/tables.ts";
-import { findOwnersByTable } from "../router/resolve.ts";
+import { findClusters } from "../router/resolve.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const ownerHandlers = {
-  "owners.list": async ({ query: { identifier } }, context) => {
-    const matches = await findOwnersByTable(context, listCandidates(identifier));
-    return matches.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
-  },
+  "owners.list": inView((view, { query: { identifier } }, { clusters }) =>
+    listCandidates(identifier).flatMap((candidate) =>
+      findClusters(view, clusters, candidate).map(({ id }) => ({ ...candidate, cluster_id: id })),
+    ),
+  ),
 
-  "owners.look-up": inView((view, { body: { table, keys } }) => {
-    const clusterIds: (string | null)[] = [];
-    for (const key of keys) clusterIds.push(view.lookup(mappingTables[table], toStoredKey(table, key)) ?? null);
-    return { cluster_ids: clusterIds };
-  }),
+  "owners.look-up": inView((view, { body: { table, keys } }) => ({
+    cluster_ids: keys.map((key) => view.lookup(mappingTables[table], toStoredKey(table, key)) ?? null),
+  })),
 
   "owners.remove-signatories": inTransaction((tx, { body: { signatory_hashes: hashes, cluster_id } }) => {
     let removedCount = 0;

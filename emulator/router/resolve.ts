@@ -26,21 +26,8 @@ export function findOwners(
   });
 }
 
-/** Returns every cluster that owns one of the identifiers, with this identifier. */
-export function findOwnersByTable<Identifier extends OwnerIdentifier>(
-  { store, clusters }: Pick<RouterContext, "store" | "clusters">,
-  identifiers: readonly Identifier[],
-): Promise<readonly (Identifier & { readonly cluster: Cluster })[]> {
-  return store.read((view) => {
-    const owners: (Identifier & { readonly cluster: Cluster })[] = [];
-    for (const identifier of identifiers) {
-      for (const cluster of findClusters(view, clusters, identifier)) owners.push({ ...identifier, cluster });
-    }
-    return owners;
-  });
-}
-
-function findClusters(view: View, clusters: readonly Cluster[], { table, key }: OwnerIdentifier): Cluster[] {
+/** Returns the clusters that own an identifier. */
+export function findClusters(view: View, clusters: readonly Cluster[], { table, key }: OwnerIdentifier): Cluster[] {
   const select = (...ids: readonly (string | undefined)[]) => clusters.filter(({ id }) => ids.includes(id));
   if (table === "cluster") return select(key);
   if (table === "prefix") return select(findClusterByPrefix(clusters, key)?.id);
