@@ -10,8 +10,9 @@ import { readCompositeId } from "../cluster/contracts/rows.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { streamItems } from "../http/event-stream.ts";
+import { inTransaction } from "../http/handler.ts";
 import { redactReceiverUrl } from "../http/request-log/redact.ts";
-import type { RowChange, Store, View } from "../store/port.ts";
+import type { RowChange, View } from "../store/port.ts";
 import { matchesFilter } from "../store/rows.ts";
 import {
   type AttemptFault,
@@ -48,17 +49,14 @@ export const deliveryHandlers = {
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
     await deleteExpiredRecords(store, clock.now());
-    return readDelivery(store, params.id, settings, fail);
+    return store.read((view) => readDelivery(view, params.id, settings, fail));
   },
 
-  "deliveries.record": async ({ body }, { store, clock, settings, fail }) => {
-    const id = body.webhook;
-    const delivery = await store.transaction("deliveries.record", (tx) => {
-      const webhook = tx.get(webhookRows, id) ?? fail("no-such-webhook", { id });
-      return recordForeignDelivery(tx, webhook, body, clock.now());
-    });
-    return readDelivery(store, delivery.id, settings, () => fail("no-such-webhook", { id }));
-  },
+  "deliveries.record": inTransaction((tx, { body }, { clock, settings, fail }) => {
+    const reject = () => fail("no-such-webhook", { id: body.webhook });
+    const { id } = recordForeignDelivery(tx, tx.get(webhookRows, body.webhook) ?? reject(), body, clock.now());
+    return readDelivery(tx, id, settings, reject);
+  }),
 
   "deliveries.resend": async ({ params: { id } }, { store, clock, runner, settings, fail }) => {
     const resend = await store.transaction("deliveries.resend", (tx) => {
@@ -68,7 +66,7 @@ export const deliveryHandlers = {
       return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery, clock.now()).id) };
     });
     await resend.outcome;
-    return readDelivery(store, id, settings, fail);
+    return store.read((view) => readDelivery(view, id, settings, fail));
   },
 } satisfies ControlHandlers;
 
@@ -87,17 +85,13 @@ const toFilter = ({ webhook: webhook_id, activity, contract, outcome }: Delivery
   contract_id: contract === undefined ? undefined : Number(contract.replace(/^[TH]-/, "")),
 });
 
-async function readDelivery(store: Store, id: number, settings: EmulatorSettings, fail: Fail<"no-such-delivery">) {
-  const { record, headers, requestBody, attempts } = await store.read((view) => {
-    const { delivery, ...details } = showDelivery(view, id, settings.webhookJson) ?? fail("no-such-delivery", { id });
-    const headers = details.headers ?? readHeaders(view, delivery, details.requestBody);
-    return { ...details, record: toDeliveryRecord(view, delivery, settings), headers };
-  });
+function readDelivery(view: View, id: number, settings: EmulatorSettings, fail: Fail<"no-such-delivery">) {
+  const { delivery, ...details } = showDelivery(view, id, settings.webhookJson) ?? fail("no-such-delivery", { id });
   return {
-    ...record,
-    request_headers: headers,
-    request_body: requestBody,
-    attempts: attempts.map((attempt) => ({
+    ...toDeliveryRecord(view, delivery, settings),
+    request_headers: details.headers ?? readHeaders(view, delivery, details.requestBody),
+    request_body: details.requestBody,
+    attempts: details.attempts.map((attempt) => ({
       ...toAttemptRecord(attempt),
       url: attempt.url,
       response_body: attempt.response_body,
