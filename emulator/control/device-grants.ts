@@ -4,7 +4,7 @@ import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail, findUserById } from "../cluster/identity/grants.ts";
 import { oauthClients } from "../domain/client-credentials.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
-import { inView } from "../http/handler.ts";
+import { inTransaction, inView } from "../http/handler.ts";
 import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
 import {
   type DecisionRejection,
@@ -15,7 +15,7 @@ import {
   formatUserCode,
   toUserCodeKey,
 } from "../router/device/rows.ts";
-import type { Transaction } from "../store/port.ts";
+import type { Transaction, View } from "../store/port.ts";
 import { type ControlContext, type ControlHandlers, createCsrfToken, requireCsrfToken, sendPage } from "./context.ts";
 
 const maxListed = 500;
@@ -41,35 +41,30 @@ export const deviceGrantHandlers = {
     view.list(deviceGrants, { reverse: true, limit: maxListed }).map(toDeviceRecord),
   ),
 
-  "device-grants.approve": async ({ params: { user_code }, body }, context) => {
-    const { store, clusters, fail } = context;
-    const grant = await store.transaction("device-grants.approve", (tx) => {
-      const { workspace } = context.caller.token;
-      const result = decideDeviceGrant(tx, context, { ...body, user_code }, workspace?.id);
-      if (typeof result !== "string") return result;
-      if (result === "no-cluster")
-        return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "", known: clusters.map(({ id }) => id) });
-      if (result === "no-person") return fail("no-such-user", { email: body.email ?? "" });
-      return fail(codeFailures[result], { code: user_code });
-    });
-    return { user_code, status: grant.status, cluster_id: grant.cluster_id ?? "" };
-  },
+  "device-grants.approve": inTransaction((tx, { params: { user_code }, body }, context) => {
+    const { clusters, caller, fail } = context;
+    const result = decideDeviceGrant(tx, context, { ...body, user_code }, caller.token.workspace?.id);
+    if (typeof result !== "string") return { user_code, status: result.status, cluster_id: result.cluster_id ?? "" };
+    if (result === "no-cluster")
+      return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "", known: clusters.map(({ id }) => id) });
+    if (result === "no-person") return fail("no-such-user", { email: body.email ?? "" });
+    return fail(codeFailures[result], { code: user_code });
+  }),
 
-  "device-grants.page": async ({ query: { user_code } }, context) =>
-    sendPage(user_code === undefined ? renderEntryPage() : await renderQuestion(context, { user_code })),
+  "device-grants.page": inView((view, { query: { user_code } }, context) =>
+    sendPage(user_code === undefined ? renderEntryPage() : renderQuestion(view, context, { user_code })),
+  ),
 
-  "device-grants.submit": async ({ body }, context) => {
+  "device-grants.submit": inTransaction((tx, { body }, context) => {
     const { form_token, email, ...decision } = body;
     requireCsrfToken(context, nameDevice(body.user_code), form_token, context.fail);
-    const result = await context.store.transaction("device-grants.submit", (tx) =>
-      decideDeviceGrant(tx, context, { ...decision, email: email || undefined }),
-    );
+    const result = decideDeviceGrant(tx, context, { ...decision, email: email || undefined });
     return sendPage(
       typeof result === "string"
-        ? await renderQuestion(context, body, decisionMessages[result])
+        ? renderQuestion(tx, context, body, decisionMessages[result])
         : createPage("Done", html`<p>${decisionOutcomes[decision.status]}</p>`),
     );
-  },
+  }),
 } satisfies ControlHandlers;
 
 export const toDeviceRecord = ({ user_code, client_id, status, cluster_id, expires_at, redeemed }: DeviceGrant) => ({
@@ -98,20 +93,19 @@ const renderEntryPage = (problem?: string, input?: string): HtmlPage =>
   );
 
 /** For an invalid code, renders the page that asks for a code. */
-async function renderQuestion(
-  context: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
+function renderQuestion(
+  view: View,
+  context: Pick<ControlContext, "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: Omit<DeviceDecision, "status">,
   problem?: string,
-): Promise<HtmlPage> {
-  const { store, clock, clusters } = context;
-  const [grant, client] = await store.read((view) => {
-    const grant = findGrantByUserCode(view, user_code);
-    return [grant, grant && view.get(oauthClients, grant.client_id)] as const;
-  });
+): HtmlPage {
+  const { clock, clusters } = context;
+  const grant = findGrantByUserCode(view, user_code);
   if (!grant) return renderEntryPage(decisionMessages.unknown, user_code);
   if (grant.expires_at <= clock.now()) return renderEntryPage(decisionMessages.expired, user_code);
   if (grant.status !== "PENDING") return renderEntryPage(decisionMessages.decided, user_code);
 
+  const client = view.get(oauthClients, grant.client_id);
   const choices = clusters
     .filter(({ id }) => (grant.cluster_id ?? id) === id)
     .map(({ id, label }) => {
