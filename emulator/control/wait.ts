@@ -28,15 +28,12 @@ const maxNearMatches = 10;
 export const waitHandlers = {
   "emulator.wait": async ({ query }, context) => {
     const { store, clock, wall, fail } = context;
-    const contract =
-      query.contract === undefined
-        ? undefined
-        : await store.read((view) => requireContractById(view, query.contract!, fail));
-    const { webhook } = query;
-    if (webhook !== undefined && !(await store.read((view) => isExistingWebhook(view, webhook))))
-      fail("no-such-webhook", { id: webhook });
-    const { activity, outcome, contract_status } = query;
-    const contract_id = contract?.id;
+    const { webhook, activity, outcome, contract_status } = query;
+    const contract_id = await store.read((view) => {
+      const contract = query.contract === undefined ? undefined : requireContractById(view, query.contract, fail);
+      if (webhook !== undefined && !isExistingWebhook(view, webhook)) fail("no-such-webhook", { id: webhook });
+      return contract?.id;
+    });
     const condition = { ...query, contract_id };
     const [readState, watch] = contract_status
       ? ([
