@@ -3,15 +3,15 @@ import { toAddressKey } from "../../src/base/email-address.ts";
 import { contracts } from "../cluster/contracts/rows.ts";
 import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../domain/emails.ts";
 import { workspaces } from "../domain/workspaces.ts";
+import { inTransaction } from "../http/handler.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
 import type { View } from "../store/port.ts";
 import { listPage } from "../store/rows.ts";
 import { type ControlContext, type ControlHandlers, createListHandler } from "./context.ts";
 
 export const emailHandlers = {
-  "emails.list": async ({ query }, context) => {
-    const now = context.clock.now();
-    await context.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
+  "emails.list": inTransaction((tx, { query }, context) => {
+    purgeEmails(tx, context.clock.now(), 500);
     const { contract, recipient, purpose } = query;
     const filter = {
       recipient: recipient && toAddressKey(recipient),
@@ -19,11 +19,9 @@ export const emailHandlers = {
       purpose,
     };
     const indexedFields = { recipient: "recipient", contract_id: "contract", purpose: "purpose" } as const;
-    return context.store.read((view) => {
-      const { rows, total } = listPage(view, emails, query, filter, indexedFields);
-      return { items: rows.map((row) => toEmailRecord(view, row, context)), total };
-    });
-  },
+    const { rows, total } = listPage(tx, emails, query, filter, indexedFields);
+    return { items: rows.map((row) => toEmailRecord(tx, row, context)), total };
+  }),
 
   "emails.blackhole": createListHandler(blackholeMails, ({ id, received_at, content_type, body_base64: body }) => ({
     ...{ id, content_type, body },

@@ -12,6 +12,7 @@ import {
   type ProviderVisit,
 } from "../domain/provider.ts";
 import { workspaces } from "../domain/workspaces.ts";
+import { inTransaction } from "../http/handler.ts";
 import {
   allowExternalFormAction,
   createPage,
@@ -58,30 +59,27 @@ export const providerHandlers = {
 
   "installations.list": createListHandler(appInstallations, (row) => toProviderRecord(row)),
 
-  "installations.begin": async ({ params: { app }, body }, context) => {
-    const { store, clusters, ids, settings, fail } = context;
-    const { workspace_id, approve_as } = body;
-    return store.transaction("installations.begin", (tx) => {
-      const [first] = tx.list(workspaces, { limit: 1 });
-      const workspace = workspace_id === undefined ? first : tx.get(workspaces, workspace_id);
-      if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
-      const installation = beginAppInstallation(tx, context, app, workspace);
-      const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
-      const destination = destinations.includes("default") ? "default" : destinations[0];
-      const { state } = installation;
-      const chatDestination = app === "chat_a" ? destination : undefined;
-      const providerVisit = { flow: "install", provider: app, state, destination: chatDestination } as const;
-      const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
-      const code = account ? issueProviderCode(tx, ids, account) : null;
-      return reply(201, {
-        ...toProviderRecord(installation),
-        state,
-        authorization_url: buildAuthorizationUrl(settings.publicUrl, providerVisit),
-        code,
-        redirect_url: code === null ? null : buildProviderRedirect(settings.publicUrl, providerVisit, { code }),
-      });
+  "installations.begin": inTransaction((tx, { params: { app }, body: { workspace_id, approve_as } }, context) => {
+    const { clusters, ids, settings, fail } = context;
+    const [first] = tx.list(workspaces, { limit: 1 });
+    const workspace = workspace_id === undefined ? first : tx.get(workspaces, workspace_id);
+    if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
+    const installation = beginAppInstallation(tx, context, app, workspace);
+    const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
+    const destination = destinations.includes("default") ? "default" : destinations[0];
+    const { state } = installation;
+    const chatDestination = app === "chat_a" ? destination : undefined;
+    const providerVisit = { flow: "install", provider: app, state, destination: chatDestination } as const;
+    const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
+    const code = account ? issueProviderCode(tx, ids, account) : null;
+    return reply(201, {
+      ...toProviderRecord(installation),
+      state,
+      authorization_url: buildAuthorizationUrl(settings.publicUrl, providerVisit),
+      code,
+      redirect_url: code === null ? null : buildProviderRedirect(settings.publicUrl, providerVisit, { code }),
     });
-  },
+  }),
 
   "chat-b-issuer.mint": async ({ body }, context) => {
     const { chat_b: app } = await context.store.read(readConnectedApps);

@@ -2,7 +2,7 @@ import { hashEmail } from "../../../src/base/email-address.ts";
 import { type Invitation, invitations } from "../../cluster/invitations/invite.ts";
 import { addWorkspace } from "../../cluster/workspace/new-workspace.ts";
 import { type Workspace, workflows, workspaces } from "../../domain/workspaces.ts";
-import { inView } from "../../http/handler.ts";
+import { inTransaction, inView } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { View } from "../../store/port.ts";
@@ -12,28 +12,24 @@ import { readWorkspaceRouting, removeWorkspace } from "./remove-workspace.ts";
 export const workspaceHandlers = {
   "emulator.workspaces": inView((view) => view.list(workspaces).map((row) => toWorkspaceRecord(view, row))),
 
-  "emulator.create-workspace": async ({ body }, context) => {
-    const { store, clusters, ids, getStandardSet, fail } = context;
+  "emulator.create-workspace": inTransaction((tx, { body }, { clusters, ids, getStandardSet, fail }) => {
     const { name, template, cluster_id } = body;
     const cluster = clusters.find(({ id, external }) => (cluster_id === undefined ? !external : id === cluster_id));
     const known = clusters.map(({ id }) => id);
     if (!cluster) return fail("no-such-cluster-here", { cluster: cluster_id ?? "that is emulated", known });
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const standardSet = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptyWorkspaceSet };
-    const row = await store.transaction("emulator.create-workspace", (tx) => {
-      const existing = tx.list(workspaces).find((workspace) => workspace.name.toLowerCase() === name.toLowerCase());
-      if (existing)
-        return fail("workspace-exists", { name: existing.name, id: existing.id, cluster: existing.cluster_id });
-      const email = `admin@${ids.uuid()}.example`;
-      const owner = { name, email, designation: null };
-      const workspaceFields = { name, industry: null, use_case: null, owner };
-      const row = addWorkspace(tx, { cluster, ids, getStandardSet: () => standardSet }, workspaceFields);
-      tx.map(mappingTables.cluster_clients, cluster.id, [row.client_id]);
-      tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(email)]);
-      return row;
-    });
-    return reply(201, await store.read((view) => toWorkspaceRecord(view, row)));
-  },
+    const existing = tx.list(workspaces).find((workspace) => workspace.name.toLowerCase() === name.toLowerCase());
+    if (existing)
+      return fail("workspace-exists", { name: existing.name, id: existing.id, cluster: existing.cluster_id });
+    const email = `admin@${ids.uuid()}.example`;
+    const owner = { name, email, designation: null };
+    const workspaceFields = { name, industry: null, use_case: null, owner };
+    const row = addWorkspace(tx, { cluster, ids, getStandardSet: () => standardSet }, workspaceFields);
+    tx.map(mappingTables.cluster_clients, cluster.id, [row.client_id]);
+    tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(email)]);
+    return reply(201, toWorkspaceRecord(tx, row));
+  }),
 
   "emulator.workspace-routing": inView((view, { params: { workspace_id: id } }, { fail }) => {
     const workspace = view.get(workspaces, id) ?? fail("no-such-workspace", { id });
