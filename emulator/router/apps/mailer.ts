@@ -1,17 +1,17 @@
 import * as z from "zod";
+import { inTransaction } from "../../http/handler.ts";
 import { defineNumberedRows, storedTime, type Transaction } from "../../store/port.ts";
 import type { RouterHandlers } from "../context.ts";
 
 export const mailerHandlers = {
-  "mailer.blackhole": async ({ body }, { store, clock, request }) => {
-    const mail = {
+  "mailer.blackhole": inTransaction((tx, { body }, { clock, request }) => {
+    storeMail(tx, {
       received_at: clock.now(),
       content_type: request.headers["content-type"] ?? null,
       body_base64: body.toString("base64"),
-    };
-    await store.transaction("mailer.blackhole", (tx) => storeMail(tx, mail));
+    });
     return {};
-  },
+  }),
 } satisfies RouterHandlers;
 
 /** An inbound e-mail that was accepted but not delivered (DECISIONS.md, R27). */

@@ -3,6 +3,7 @@ import { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { authenticateClient, oauthClients } from "../../domain/client-credentials.ts";
 import { parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
+import { inTransaction } from "../../http/handler.ts";
 import { type ForwardableRequest, replaceParts } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
@@ -27,26 +28,22 @@ const minPollIntervalSeconds = 5;
 const userCodeAlphabet = "BCDFGHJKLMNPQRSTVWXZ";
 
 export const deviceGrantHandlers = {
-  "device-grant.code": async ({ body }, call) => {
-    const { store, clock, ids, settings, fail } = call;
-    const grant = await store.transaction("device-grant.code", (tx) => {
-      if (!tx.get(oauthClients, body.client_id)) return fail("invalid-client");
-      purgeGrants(tx, clock.now());
-      const row = {
-        device_code: ids.token(32),
-        user_code: generateUserCode(tx, ids),
-        client_id: body.client_id,
-        status: "PENDING" as const,
-        cluster_id: null,
-        expires_at: clock.now() + deviceCodeLifetimeSeconds * 1_000,
-        interval: minPollIntervalSeconds,
-        last_poll: null,
-        claimed: false,
-        redeemed: false,
-      };
-      tx.put(deviceGrants, row);
-      return row;
-    });
+  "device-grant.code": inTransaction((tx, { body }, { clock, ids, settings, fail }) => {
+    if (!tx.get(oauthClients, body.client_id)) return fail("invalid-client");
+    purgeGrants(tx, clock.now());
+    const grant = {
+      device_code: ids.token(32),
+      user_code: generateUserCode(tx, ids),
+      client_id: body.client_id,
+      status: "PENDING" as const,
+      cluster_id: null,
+      expires_at: clock.now() + deviceCodeLifetimeSeconds * 1_000,
+      interval: minPollIntervalSeconds,
+      last_poll: null,
+      claimed: false,
+      redeemed: false,
+    };
+    tx.put(deviceGrants, grant);
     const userCode = formatUserCode(grant.user_code);
     const verification = `${settings.publicUrl}/_emulator/device`;
     const codes = {
@@ -59,7 +56,7 @@ export const deviceGrantHandlers = {
     };
     // Anyone with the device code can get the tokens, so the response must not be cached (RFC 8628, 3.2).
     return reply(200, codes, noStoreHeaders);
-  },
+  }),
 
   "device-grant.poll": async ({ body }, call) => {
     const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
@@ -70,26 +67,21 @@ export const deviceGrantHandlers = {
   },
 
   /** See DECISIONS.md, R31. */
-  "device-grant.create-client": async ({ body }, { store, ids, fail }) => {
+  "device-grant.create-client": inTransaction((tx, { body }, { ids, fail }) => {
     if (body.client_name.length > maxClientNameLength) return fail("client-name-too-long");
+    // The oldest client can be in use, so no client is deleted.
+    if (tx.count(oauthClients) >= maxUnauthenticatedRows) return fail("too-many-clients");
     const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
-    await store.transaction("device-grant.create-client", (tx) => {
-      // The oldest client can be in use, so no client is deleted.
-      if (tx.count(oauthClients) >= maxUnauthenticatedRows) return fail("too-many-clients");
-      return tx.put(oauthClients, { ...client, client_secret: null, redirect_uris: [] });
-    });
+    tx.put(oauthClients, { ...client, client_secret: null, redirect_uris: [] });
     return client;
-  },
+  }),
 
-  "device-grant.decide": async ({ body }, call) => {
-    const { store, clock, fail } = call;
+  "device-grant.decide": inTransaction((tx, { body }, call) => {
     requireCluster(call, body.cluster_id);
-    await store.transaction("device-grant.decide", (tx) => {
-      const result = decideGrant(tx, clock.now(), body.user_code, body);
-      if (typeof result === "string") fail(decisionErrorCodes[result]);
-    });
+    const result = decideGrant(tx, call.clock.now(), body.user_code, body);
+    if (typeof result === "string") call.fail(decisionErrorCodes[result]);
     return body;
-  },
+  }),
 } satisfies RouterHandlers;
 
 function generateUserCode(tx: Transaction, ids: RouterContext["ids"]): string {

@@ -1,16 +1,11 @@
 import type { Cluster } from "../../domain/clusters.ts";
+import { inTransaction, inView } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { Mapping } from "../../store/port.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
 import { removeGrants, toUserCodeKey } from "../device/rows.ts";
 import { requireCluster } from "../resolve.ts";
-import {
-  buildIntegrationKey,
-  buildSignatoryKey,
-  type SignatoryMapping,
-  signatories,
-  mappingTables as tables,
-} from "./tables.ts";
+import { buildIntegrationKey, buildSignatoryKey, signatories, mappingTables as tables } from "./tables.ts";
 
 interface BulkRequest<Body> {
   readonly body: Body & { readonly cluster_id: string };
@@ -47,17 +42,17 @@ const listIntegrationKeys = (body: { readonly external_id_list: string[]; readon
   body.external_id_list.map((id) => buildIntegrationKey(id, body.integration_type));
 
 export const mappingTableHandlers = {
-  "cluster-emails.show": async ({ params: { email_hash } }, { store, fail }) => {
-    const cluster_id = await store.read((view) => view.lookup(tables.cluster_emails, email_hash));
-    return { email_hash, cluster_id: cluster_id ?? fail("no-email-mapping") };
-  },
+  "cluster-emails.show": inView((view, { params: { email_hash } }, { fail }) => {
+    const cluster_id = view.lookup(tables.cluster_emails, email_hash) ?? fail("no-email-mapping");
+    return { email_hash, cluster_id };
+  }),
   "cluster-emails.map": createMapHandler(tables.cluster_emails, listEmails),
   "cluster-emails.unmap": createUnmapHandler(tables.cluster_emails, listEmails),
 
-  "cluster-clients.show": async ({ params: { client_id } }, { store, fail }) => {
-    const cluster_id = await store.read((view) => view.lookup(tables.cluster_clients, client_id));
-    return { client_id, cluster_id: cluster_id ?? fail("no-client-mapping") };
-  },
+  "cluster-clients.show": inView((view, { params: { client_id } }, { fail }) => {
+    const cluster_id = view.lookup(tables.cluster_clients, client_id) ?? fail("no-client-mapping");
+    return { client_id, cluster_id };
+  }),
   "cluster-clients.map": createMapHandler(tables.cluster_clients, listClients),
   "cluster-clients.unmap": createUnmapHandler(tables.cluster_clients, listClients),
 
@@ -75,41 +70,35 @@ export const mappingTableHandlers = {
   "clusters.list": (_, { clusters }) => clusters.map(toClusterInfo),
 
   /** Specification, Clusters: delete only rows of the cluster, in one transaction, and ignore unknown IDs. */
-  "clusters.delete-workspace-data": async ({ params, body }, call) => {
+  "clusters.delete-workspace-data": inTransaction((tx, { params, body }, call) => {
     const { id } = requireCluster(call, params.cluster_id);
-    await call.store.transaction("clusters.delete-workspace-data", (tx) => {
-      tx.unmap(tables.cluster_emails, id, body.email_hash_list ?? []);
-      tx.unmap(tables.chat_a_teams, id, body.chat_a_team_id_list ?? []);
-      tx.unmap(tables.external_integrations, id, (body.external_integrations ?? []).flatMap(listIntegrationKeys));
-      tx.unmap(tables.cluster_clients, id, body.client_ids ?? []);
-      tx.unmap(tables.creator_tokens, id, body.creator_tokens ?? []);
-      tx.unmap(tables.counterparty_tokens, id, body.cp_tokens ?? []);
-      tx.unmap(tables.user_codes, id, (body.user_codes ?? []).map(toUserCodeKey));
-      removeGrants(tx, id, body.user_codes ?? []);
-    });
+    tx.unmap(tables.cluster_emails, id, body.email_hash_list ?? []);
+    tx.unmap(tables.chat_a_teams, id, body.chat_a_team_id_list ?? []);
+    tx.unmap(tables.external_integrations, id, (body.external_integrations ?? []).flatMap(listIntegrationKeys));
+    tx.unmap(tables.cluster_clients, id, body.client_ids ?? []);
+    tx.unmap(tables.creator_tokens, id, body.creator_tokens ?? []);
+    tx.unmap(tables.counterparty_tokens, id, body.cp_tokens ?? []);
+    tx.unmap(tables.user_codes, id, (body.user_codes ?? []).map(toUserCodeKey));
+    removeGrants(tx, id, body.user_codes ?? []);
     return true;
-  },
+  }),
 
-  "signatories.add": async ({ body }, { clusters, store, fail }) => {
+  "signatories.add": inTransaction((tx, { body }, { clusters, fail }) => {
     const inputs = [body].flat();
     for (const { cluster } of inputs) {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
-    return store.transaction("signatories.add", (tx) => {
-      // The newest row has the highest ID, which is reused if the row is deleted.
-      const [newestRow] = tx.list(signatories, { reverse: true, limit: 1 });
-      let lastId = newestRow?.id ?? 0;
-      const rows: SignatoryMapping[] = [];
-      for (const { signatory_hash, cluster, uuid = null } of inputs) {
-        const existing = tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
-        const row = existing ?? { id: lastId + 1, uuid, cluster, signatory_hash };
-        if (!existing) tx.put(signatories, row);
-        lastId = Math.max(lastId, row.id);
-        rows.push(row);
-      }
-      return rows;
+    // The newest row has the highest ID, which is reused if the row is deleted.
+    const [newestRow] = tx.list(signatories, { reverse: true, limit: 1 });
+    let lastId = newestRow?.id ?? 0;
+    return inputs.map(({ signatory_hash, cluster, uuid = null }) => {
+      const existing = tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
+      const row = existing ?? { id: lastId + 1, uuid, cluster, signatory_hash };
+      if (!existing) tx.put(signatories, row);
+      lastId = Math.max(lastId, row.id);
+      return row;
     });
-  },
+  }),
 } satisfies RouterHandlers;
 
 /** Creates a ClusterInfoDomain, in which an origin ends with a slash (DECISIONS.md, R37). */

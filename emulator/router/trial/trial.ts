@@ -3,7 +3,8 @@ import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { isCaptchaTester, readConnectedApps } from "../../domain/apps.ts";
 import { emails, sendEmail } from "../../domain/emails.ts";
 import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
-import type { Transaction } from "../../store/port.ts";
+import { inTransaction } from "../../http/handler.ts";
+import type { Transaction, View } from "../../store/port.ts";
 import { evictOldest } from "../../store/rows.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
 import {
@@ -16,41 +17,35 @@ import {
 } from "./signups.ts";
 
 export const trialHandlers = {
-  "trial.signup": async ({ body }, call) => {
-    await checkCaptcha(call, body.captcha);
-    return call.store.transaction("trial.signup", (tx) =>
-      toSignupRecord(getOrCreateSignup(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
-    );
-  },
+  "trial.signup": inTransaction((tx, { body: { email, captcha } }, call) => {
+    checkCaptcha(tx, call, captcha);
+    return toSignupRecord(getOrCreateSignup(tx, call, { email, oauth_provider: null, account_details: null }));
+  }),
 
   "trial.complete": completeTrialSignup,
 
-  "trial.oauth": async ({ query }, { store, ids, settings }) => {
-    const { provider = "ProviderA" } = query;
+  "trial.oauth": inTransaction((tx, { query: { provider = "ProviderA" } }, { ids, settings }) => {
     const state = `trial_${ids.token(24)}`;
-    await store.transaction("trial.oauth", (tx) => {
-      tx.put(trialStates, { state, provider });
-      return evictOldest(tx, trialStates);
-    });
+    tx.put(trialStates, { state, provider });
+    evictOldest(tx, trialStates);
     return { authorization_url: buildAuthorizationUrl(settings.publicUrl, { flow: "trial", provider, state }), state };
-  },
+  }),
 
-  "trial.oauth-callback": ({ query }, call) =>
-    call.store.transaction("trial.oauth-callback", (tx) => {
-      const { state, provider } = tx.get(trialStates, query.state) ?? call.fail("unknown-state");
-      const { id: email, name } = redeemProviderCode(tx, provider, query.code) ?? call.fail("unknown-provider-code");
-      tx.delete(trialStates, state);
-      const account_details = { provider, email, name };
-      return toSignupRecord(getOrCreateSignup(tx, call, { email, oauth_provider: provider, account_details }));
-    }),
+  "trial.oauth-callback": inTransaction((tx, { query }, call) => {
+    const { state, provider } = tx.get(trialStates, query.state) ?? call.fail("unknown-state");
+    const { id: email, name } = redeemProviderCode(tx, provider, query.code) ?? call.fail("unknown-provider-code");
+    tx.delete(trialStates, state);
+    const account_details = { provider, email, name };
+    return toSignupRecord(getOrCreateSignup(tx, call, { email, oauth_provider: provider, account_details }));
+  }),
 } satisfies RouterHandlers;
 
 /**
  * Checks a captcha. Addresses on the test list pass with any non-empty value except `fail`. All other addresses require
  * the captcha of the seed (DECISIONS.md, R23).
  */
-async function checkCaptcha(call: RouterCall<"captcha-failed">, captchaAnswer: string): Promise<void> {
-  const apps = await call.store.read(readConnectedApps);
+function checkCaptcha(view: View, call: RouterCall<"captcha-failed">, captchaAnswer: string): void {
+  const apps = readConnectedApps(view);
   const isSolved = isCaptchaTester(apps, call.request)
     ? captchaAnswer !== "" && captchaAnswer !== "fail"
     : isEqualInConstantTime(captchaAnswer, apps.captcha.captcha_token);

@@ -140,6 +140,7 @@ describe("workspace data deletion", () => {
       clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url: "http://127.0.0.1:1", external: true }],
       caller: undefined,
       fail: () => assert.fail(),
+      request: { operation: "clusters.delete-workspace-data" },
       store: {
         transaction: (name: string, work: (tx: Transaction) => unknown) =>
           store.transaction(name, (tx) => work(failing(tx))),
