@@ -31,10 +31,6 @@ export const routerHandlers = {
 /** A process that has stopped cannot finish its requests to clusters (DECISIONS.md, E4). */
 export async function releaseClaims(store: Store): Promise<void> {
   const claimedSlice = { by: "claimed", equals: 1 } as const;
-  const count = await store.read(
-    (view) => view.count(deviceGrants, claimedSlice) + view.count(trialSignups, claimedSlice),
-  );
-  if (count === 0) return;
   await store.transaction("release claims", (tx) => {
     for (const row of tx.list(deviceGrants, claimedSlice)) tx.put(deviceGrants, { ...row, claimed: false });
     for (const row of tx.list(trialSignups, claimedSlice)) tx.put(trialSignups, { ...row, claimed: false });
