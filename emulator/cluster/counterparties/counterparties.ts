@@ -28,32 +28,30 @@ export const counterpartyHandlers = {
     return mapPage(page, toCounterpartyRecord);
   }),
 
-  "counterparties.create": ({ body }, context) => {
+  "counterparties.create": inTransaction((tx, { body }, context) => {
     const problems = findProblems(body, context.caller.workspace);
     if (problems) return context.fail("invalid-fields", problems);
-    return context.store.transaction("counterparties.create", (tx) => {
-      const { contact_name, contact_email, primary_address } = body;
-      const hasContact = contact_name !== undefined && contact_email !== undefined;
-      const row: Counterparty = {
-        id: tx.next("counterparty"),
-        workspace_id: context.caller.workspace.id,
-        name: (body.is_individual ? contact_name : body.organization_name) ?? "",
-        is_individual: body.is_individual,
-        organization_type: body.organization_type ?? null,
-        brand_name: body.brand_name ?? null,
-        contacts: hasContact
-          ? [{ id: tx.next("counterparty_contact"), name: contact_name, email: contact_email, is_primary: true }]
-          : [],
-        addresses: primary_address ? [createCounterpartyAddress(tx, primary_address, true)] : [],
-        custom_fields: body.custom_fields ?? {},
-        status: "ACTIVE",
-        created_at: context.clock.now(),
-      };
-      tx.put(counterparties, row);
-      emitCounterpartyChanges(tx, context, [{ row }]);
-      return toCounterpartyRecord(row);
-    });
-  },
+    const { contact_name, contact_email, primary_address } = body;
+    const hasContact = contact_name !== undefined && contact_email !== undefined;
+    const row: Counterparty = {
+      id: tx.next("counterparty"),
+      workspace_id: context.caller.workspace.id,
+      name: (body.is_individual ? contact_name : body.organization_name) ?? "",
+      is_individual: body.is_individual,
+      organization_type: body.organization_type ?? null,
+      brand_name: body.brand_name ?? null,
+      contacts: hasContact
+        ? [{ id: tx.next("counterparty_contact"), name: contact_name, email: contact_email, is_primary: true }]
+        : [],
+      addresses: primary_address ? [createCounterpartyAddress(tx, primary_address, true)] : [],
+      custom_fields: body.custom_fields ?? {},
+      status: "ACTIVE",
+      created_at: context.clock.now(),
+    };
+    tx.put(counterparties, row);
+    emitCounterpartyChanges(tx, context, [{ row }]);
+    return toCounterpartyRecord(row);
+  }),
 
   "counterparties.show": inView((view, { params }, { caller, fail }) =>
     toCounterpartyRecord(requireCounterparty(view, caller, params, fail)),

@@ -12,7 +12,7 @@ import { requireDeveloperSettings } from "./credentials.ts";
 import { toOrgUser } from "./users.ts";
 
 export const webhookHandlers = {
-  "webhooks.create": async ({ body }, { store, clock, cluster, settings, caller, fail, finding }) => {
+  "webhooks.create": inTransaction((tx, { body }, { clock, cluster, settings, caller, fail, finding }) => {
     requireDeveloperSettings(caller, fail);
     if (!isReceiver(body.url, settings)) fail("invalid-fields", { url: ["Enter a valid HTTPS URL."] });
     const checkResult = checkCustomHeaders(body.custom_headers ?? {});
@@ -21,39 +21,35 @@ export const webhookHandlers = {
     if (pointsToAny(body.url, [settings.publicUrl, cluster.url, cluster.internalUrl])) {
       finding("own-receiver", `${new URL(body.url).origin} is this emulator, which receives no webhooks`);
     }
-    return store.transaction("webhooks.create", (tx) => {
-      const row: Webhook = {
-        id: tx.next("webhook"),
-        workspace_id: caller.workspace.id,
-        cluster_id: cluster.id,
-        title: body.title,
-        description: body.description ?? null,
-        url: body.url,
-        only_for_activities: [...new Set(body.only_for_activities)],
-        custom_headers: checkResult.headers,
-        status: "ACTIVE",
-        failure_count: 0,
-        disabled: null,
-        created_by: caller.user.id,
-        created_at: clock.now(),
-      };
-      tx.put(webhookRows, row);
-      return toSubscriptionRecord(tx, row);
-    });
-  },
+    const row: Webhook = {
+      id: tx.next("webhook"),
+      workspace_id: caller.workspace.id,
+      cluster_id: cluster.id,
+      title: body.title,
+      description: body.description ?? null,
+      url: body.url,
+      only_for_activities: [...new Set(body.only_for_activities)],
+      custom_headers: checkResult.headers,
+      status: "ACTIVE",
+      failure_count: 0,
+      disabled: null,
+      created_by: caller.user.id,
+      created_at: clock.now(),
+    };
+    tx.put(webhookRows, row);
+    return toSubscriptionRecord(tx, row);
+  }),
 
   // Each workspace has one key, which any of its API keys can read (DECISIONS.md, C15 and F3).
   "webhooks.hmac-key": (_, { caller }) => ({ hmac_key: caller.workspace.hmac_key }),
 
-  "webhooks.delete": ({ params }, { store, caller, fail }) => {
+  "webhooks.delete": inTransaction((tx, { params }, { caller, fail }) => {
     requireDeveloperSettings(caller, fail);
-    return store.transaction("webhooks.delete", (tx) => {
-      const row = tx.get(webhookRows, params.webhook_id);
-      if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
-      // Waiting deliveries become skipped_deleted when they are due (DECISIONS.md, C18).
-      tx.delete(webhookRows, row.id);
-    });
-  },
+    const row = tx.get(webhookRows, params.webhook_id);
+    if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
+    // Waiting deliveries become skipped_deleted when they are due (DECISIONS.md, C18).
+    tx.delete(webhookRows, row.id);
+  }),
 
   "webhooks.re-trigger": inTransaction((tx, { body }, { clock, caller, fail }) => {
     for (const id of body.contract_ids) {
