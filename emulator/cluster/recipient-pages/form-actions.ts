@@ -11,7 +11,7 @@ import { recordDecline, recordSignature } from "../contracts/lifecycle/execution
 import { type LifecycleContext, transitionContract } from "../contracts/lifecycle/transition.ts";
 import type { Contract } from "../contracts/rows.ts";
 import type { OAuthParameters } from "../response.ts";
-import { assignPersonIds, findPersonId } from "../workspace/users.ts";
+import { getOrCreatePersonId } from "../workspace/users.ts";
 import {
   createContractView,
   createRecipientView,
@@ -98,8 +98,7 @@ export const formActions = lookupTable<FormAction>({
     style: "other",
     confirmation: "Your comment was added.",
     act: ({ tx, context, contract, person, text }) => {
-      assignPersonIds(tx, contract.workspace_id, [person.email]);
-      const id = findPersonId(tx, contract.workspace_id, person.email)!;
+      const id = getOrCreatePersonId(tx, contract.workspace_id, person.email);
       addComment(tx, context, contract, text ?? "", { by: person, id });
     },
   },

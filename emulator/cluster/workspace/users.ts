@@ -67,9 +67,10 @@ export function findPersonId(view: View, workspaceId: number, email: string): nu
   return member?.id ?? view.get(outsiders, toOutsiderKey(workspaceId, email))?.id;
 }
 
-export function assignPersonIds(tx: Transaction, workspaceId: number, emails: Iterable<string>): void {
-  for (const email of emails) {
-    if (findPersonId(tx, workspaceId, email) !== undefined) continue;
-    tx.put(outsiders, { id: createPersonId(tx), workspace_id: workspaceId, email: toAddressKey(email) });
-  }
+export function getOrCreatePersonId(tx: Transaction, workspace_id: number, email: string): number {
+  const existingId = findPersonId(tx, workspace_id, email);
+  if (existingId !== undefined) return existingId;
+  const id = createPersonId(tx);
+  tx.put(outsiders, { id, workspace_id, email: toAddressKey(email) });
+  return id;
 }

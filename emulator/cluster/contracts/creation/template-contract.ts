@@ -8,7 +8,7 @@ import type { HandlerCall } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { AuthenticatedMember } from "../../context.ts";
 import { applyDefaultAnswers, reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
-import { assignPersonIds } from "../../workspace/users.ts";
+import { getOrCreatePersonId } from "../../workspace/users.ts";
 import { findEntityByReference, findTemplate, formatRowNotFound } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../external-metadata.ts";
 import { type PartyInput, resolveParties } from "../parties.ts";
@@ -198,8 +198,7 @@ export function createSignatoryRows(
   people: readonly SignatoryInput[],
   at: number,
 ): ContractSignatory[] {
-  const addresses = people.map(({ email }) => email);
-  assignPersonIds(tx, workspace.id, addresses);
+  for (const { email } of people) getOrCreatePersonId(tx, workspace.id, email);
   return people.map((person) => ({
     title: "",
     note: null,
