@@ -82,11 +82,8 @@ export const accessTokenLifetimeSeconds = 3_600;
 
 /** Returns the active users of a cluster with that address, one for each workspace. */
 export function listUsersByEmail(view: View, clusterId: string, email: string): readonly User[] {
-  const matches: User[] = [];
-  for (const user of view.list(users, { by: "email", equals: toAddressKey(email) })) {
-    if (user.is_active && isUserOfCluster(view, clusterId, user)) matches.push(user);
-  }
-  return matches;
+  const matches = view.list(users, { by: "email", equals: toAddressKey(email) });
+  return matches.filter((user) => user.is_active && isUserOfCluster(view, clusterId, user));
 }
 
 export const findUserByEmail = (view: View, clusterId: string, email: string): User | undefined =>

@@ -139,13 +139,11 @@ export const filterActionsFor = (pendingActions: readonly PendingAction[], email
   pendingActions.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
 function listPendingApprovals(view: View, contract: Contract): PendingAction[] {
-  const approvalActions: PendingAction[] = [];
-  for (const { id, status, approver_user_id, approver_role_id } of contract.approvals) {
-    if (status !== "PENDING") continue;
+  const pendingApprovals = contract.approvals.filter(({ status }) => status === "PENDING");
+  return pendingApprovals.flatMap(({ id, approver_user_id, approver_role_id }) => {
     const approvers = findMembers(view, contract, approver_user_id, approver_role_id);
-    approvalActions.push(...approvers.map((each) => ({ work: "approve", approval: id, ...each }) as const));
-  }
-  return approvalActions;
+    return approvers.map((each) => ({ work: "approve", approval: id, ...each }) as const);
+  });
 }
 
 /** Returns the reviewers of a review. The owner reviews an internal review without a reviewer. */

@@ -156,9 +156,8 @@ export const fileHandlers = {
         content_type,
       })),
     );
-    return context.store.transaction("files.initialize", (tx) => {
-      const files = [];
-      for (const { filename, content_type } of fileNames) {
+    return context.store.transaction("files.initialize", (tx) => ({
+      files: fileNames.map(({ filename, content_type }) => {
         const object: StoredObject = {
           key: context.ids.uuid(),
           cluster_id: context.cluster.id,
@@ -171,15 +170,9 @@ export const fileHandlers = {
         };
         tx.put(storedObjects, object);
         const { url, expiresAtMs } = signObjectUrl(tx, context, "PUT", object);
-        files.push({
-          file_id: object.key,
-          filename: object.filename,
-          upload_url: url,
-          expires_at: toIsoSeconds(expiresAtMs),
-        });
-      }
-      return { files };
-    });
+        return { file_id: object.key, filename, upload_url: url, expires_at: toIsoSeconds(expiresAtMs) };
+      }),
+    }));
   },
 
   "files.show": inTransaction((tx, { params }, context) => {

@@ -94,9 +94,7 @@ function assignIds<Row extends { readonly id: number }>(
   sequence: string,
   rows: readonly Row[],
 ): ReadonlyMap<number, number> {
-  const newIds = new Map<number, number>();
-  for (const { id } of rows) newIds.set(id, createUnusedId(tx, collection, sequence));
-  return newIds;
+  return new Map(rows.map(({ id }) => [id, createUnusedId(tx, collection, sequence)]));
 }
 
 /** Maps a signup to its workspace, so that a repeated request does not create it twice. */

@@ -104,11 +104,10 @@ function resolvePaperSignatories(
   creatorSignatories: NonNullable<PaperRequest["creator_signatories"]>,
   parties: readonly ContractParty[],
 ): SignatoryInput[] {
-  const creators: SignatoryInput[] = [];
-  for (const { email, title, note } of creatorSignatories) {
+  const creators = creatorSignatories.map(({ email, title, note }) => {
     const name = findActiveUserByEmail(view, workspace, email)?.name ?? email;
-    creators.push({ name, email, is_counterparty: false, counterparty_name: null, title, note: note ?? null });
-  }
+    return { name, email, is_counterparty: false, counterparty_name: null, title, note: note ?? null };
+  });
   return [...creators, ...listContactSignatories(parties)];
 }
 
