@@ -40,7 +40,7 @@ export class ControlTokens {
   readonly #store: Store;
   readonly #wall: WallClock;
   readonly #lastUses = new Map<string, number>();
-  /** Serializes creation, revocation and transfer. */
+  /** No token changes while the tokens are copied to another state. */
   readonly #changeMutex = new Mutex();
 
   constructor(store: Store, wall: WallClock) {
@@ -81,17 +81,16 @@ export class ControlTokens {
     role: ControlRole,
     findWorkspace?: (view: View) => Workspace,
   ): Promise<(Pick<ControlToken, "workspace"> & { readonly token: string }) | undefined> {
-    return this.#changeMutex.runExclusive(async () => {
+    const create = (tx: Transaction) => {
+      const workspace = findWorkspace?.(tx);
+      if (name === localToken || tx.get(controlTokens, name)) return undefined;
       // The token does not use the IDs of --deterministic, because clients can compute these IDs.
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashToken(token), created_at: this.#wall.now(), last_used_at: null };
-      return this.#store.transaction("tokens.create", (tx) => {
-        const workspace = findWorkspace?.(tx);
-        if (name === localToken || tx.get(controlTokens, name)) return undefined;
-        tx.put(controlTokens, { ...row, ...(workspace && { workspace_id: workspace.id, workspace: workspace.name }) });
-        return { token, ...(workspace && { workspace: workspace.name }) };
-      });
-    });
+      tx.put(controlTokens, { ...row, ...(workspace && { workspace_id: workspace.id, workspace: workspace.name }) });
+      return { token, ...(workspace && { workspace: workspace.name }) };
+    };
+    return this.#changeMutex.runExclusive(() => this.#store.transaction("tokens.create", create));
   }
 
   revoke(name: string): Promise<boolean> {
