@@ -7,7 +7,7 @@ import { type Contract, contracts, formatCompositeId } from "../../cluster/contr
 import { emails } from "../../domain/emails.ts";
 import type { LoggedRequest } from "../../http/request-log/request-log.ts";
 import { deviceGrants } from "../../router/device/rows.ts";
-import type { RowChange, RowKey, Rows } from "../../store/port.ts";
+import type { RowChange, RowKey, Rows, View } from "../../store/port.ts";
 import { attempts, deliveries } from "../../webhooks/deliveries.ts";
 import { streamWhileAllowed } from "../access/credentials.ts";
 import { toClockRecord } from "../clock.ts";
@@ -30,14 +30,15 @@ export async function describeEvents(
   context: DescriptionContext,
   items: readonly ActivityItem[],
 ): Promise<readonly EventDescription[]> {
-  const descriptions: EventDescription[] = [];
-  for (const item of items) {
-    if (item === "state") descriptions.push({ at: toIsoMillis(context.clock.now()), event: "state", ref: null });
-    else if (typeof item === "string") continue;
-    else if ("request" in item) descriptions.push(describeRequest(item.request));
-    else descriptions.push(...(await describeRowEvents(context, item.rows, toIsoMillis(item.at))));
-  }
+  const descriptions = await context.store.read((view) => items.flatMap((item) => describeItem(view, context, item)));
   return [...descriptions, ...(await describePresentState(context, new Set(items)))];
+}
+
+function describeItem(view: View, context: DescriptionContext, item: ActivityItem): readonly EventDescription[] {
+  if (item === "state") return [{ at: toIsoMillis(context.clock.now()), event: "state", ref: null }];
+  if (typeof item === "string") return [];
+  if ("request" in item) return [describeRequest(item.request)];
+  return describeRowEvents(view, context, item.rows, toIsoMillis(item.at));
 }
 
 const describeRequest = (request: Parameters<typeof toRequestRecord>[0]): EventDescription => ({
@@ -63,27 +64,19 @@ async function describePresentState(
 }
 
 /** Each row is reported once, with its last value. Deleted rows are not reported. */
-async function describeRowEvents(
-  context: DescriptionContext,
-  changes: readonly RowChange[],
-  at: string,
-): Promise<readonly EventDescription[]> {
-  const { store, settings } = context;
-  const changedDeliveries = listNewest(changes, deliveries);
+function describeRowEvents(view: View, context: DescriptionContext, changes: readonly RowChange[], at: string) {
   const newAttempts = listNewest(changes, attempts);
-  const changedEmails = listNewest(changes, emails);
-  const [deliveryRecords, emailRecords] = await store.read((view) => [
-    changedDeliveries.map((row) => toDeliveryRecord(view, row, settings)),
-    changedEmails.map((row) => toEmailRecord(view, row, context)),
-  ]);
   return [
     ...listNewest(changes, contracts).map((row) => describeContract(row, changes, at)),
-    ...deliveryRecords.map((record): EventDescription => {
-      const attempt = newAttempts.findLast(({ delivery_id }) => delivery_id === record.id);
+    ...listNewest(changes, deliveries).map((row): EventDescription => {
+      const attempt = newAttempts.findLast(({ delivery_id }) => delivery_id === row.id);
+      const record = toDeliveryRecord(view, row, context.settings);
       const delivery = { ...record, attempt: attempt === undefined ? null : toAttemptRecord(attempt) };
-      return { at, event: "delivery", ref: `delivery:${record.id}`, delivery };
+      return { at, event: "delivery", ref: `delivery:${row.id}`, delivery };
     }),
-    ...emailRecords.map((email): EventDescription => ({ at, event: "email", ref: `email:${email.id}`, email })),
+    ...listNewest(changes, emails).map((row): EventDescription => {
+      return { at, event: "email", ref: `email:${row.id}`, email: toEmailRecord(view, row, context) };
+    }),
     ...listNewest(changes, deviceGrants)
       .map(toDeviceRecord)
       .map((device): EventDescription => ({ at, event: "device", ref: `device:${device.user_code}`, device })),
