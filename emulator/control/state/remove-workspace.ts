@@ -80,36 +80,25 @@ function removeRoutingData(tx: Transaction, workspace: Workspace): void {
   for (const hash of hashes) tx.delete(signatories, buildSignatoryKey(cluster_id, hash));
 }
 
-/** Removes events and deliveries with their attempts and pending entries. Returns the number of deliveries. */
+/** Removes deliveries with their attempts and pending entries, then events. Returns the number of deliveries. */
 async function removeDeliveryLog(store: Store, id: number): Promise<number> {
-  let count = 0;
-  for (;;) {
-    const [deliveryIds, eventIds] = await store.read((view) => [
-      view.list(deliveries).flatMap((row) => (row.workspace_id === id ? row.id : [])),
-      view.list(webhookEvents).flatMap((row) => (row.workspace_id === id ? row.id : [])),
-    ]);
-    if (deliveryIds.length + eventIds.length === 0) return count;
-    await removeInBatches(store, deliveryIds, (tx, key) => {
-      const delivery = tx.get(deliveries, key);
-      if (!delivery) return;
-      count += 1;
+  const isOwn = ({ workspace_id }: { readonly workspace_id: number }) => workspace_id === id;
+  const removeBatch = (tx: Transaction) => {
+    const deliveryBatch = tx.list(deliveries).filter(isOwn).slice(0, maxBatchRows);
+    for (const delivery of deliveryBatch) {
       endSchedule(tx, delivery);
       for (const attempt of listAttemptKeys(delivery)) tx.delete(attempts, attempt);
-      tx.delete(deliveries, key);
-    });
-    await removeInBatches(store, eventIds, (tx, key) => tx.delete(webhookEvents, key));
-  }
-}
-
-async function removeInBatches(
-  store: Store,
-  keys: readonly number[],
-  work: (tx: Transaction, key: number) => void,
-): Promise<void> {
-  for (let from = 0; from < keys.length; from += maxBatchRows) {
-    await store.transaction("emulator.remove-workspace", (tx) => {
-      for (const key of keys.slice(from, from + maxBatchRows)) work(tx, key);
-    });
+      tx.delete(deliveries, delivery.id);
+    }
+    const eventBatch = deliveryBatch.length > 0 ? [] : tx.list(webhookEvents).filter(isOwn).slice(0, maxBatchRows);
+    for (const event of eventBatch) tx.delete(webhookEvents, event.id);
+    return { removed: deliveryBatch.length, isDone: deliveryBatch.length + eventBatch.length === 0 };
+  };
+  let count = 0;
+  for (;;) {
+    const { removed, isDone } = await store.transaction("emulator.remove-workspace", removeBatch);
+    count += removed;
+    if (isDone) return count;
   }
 }
 
