@@ -57,10 +57,8 @@ export function createAttemptSender(
 ): (input: AttemptInput, sendWithFault?: SendAttempt) => Promise<AttemptResult> {
   const { clock, wall, settings, outgoing } = context;
   const schemes = [getDefaultScheme(), ...settings.webhookSchemes.map(findScheme)];
-  const [bodySchemes, attemptSchemes] = [
-    schemes.filter(signsBodyOnly),
-    schemes.filter((scheme) => !signsBodyOnly(scheme)),
-  ];
+  const bodySchemes = schemes.filter(signsBodyOnly);
+  const attemptSchemes = schemes.filter((scheme) => !signsBodyOnly(scheme));
   const signEvent = createEventSigner(settings.webhookJson, bodySchemes);
 
   return (input, sendWithFault) => {

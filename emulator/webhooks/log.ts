@@ -130,12 +130,9 @@ export function recordForeignDelivery(
 
 /** Returns the last delivery of each contract of a workspace to a webhook that exists, if there is one. */
 export function listLatestDeliveries(view: View, workspaceId: number, contractIds: readonly number[]) {
-  const latestDeliveries: Delivery[] = [];
-  for (const id of new Set(contractIds)) {
+  const isOpen = ({ webhook_id }: Delivery) => view.get(webhookRows, webhook_id)?.workspace_id === workspaceId;
+  return [...new Set(contractIds)].flatMap((id) => {
     const contractDeliveries = view.list(deliveries, { by: "contract", equals: id, reverse: true });
-    const isOpen = ({ webhook_id }: Delivery) => view.get(webhookRows, webhook_id)?.workspace_id === workspaceId;
-    const latestDelivery = contractDeliveries.find(isOpen);
-    if (latestDelivery) latestDeliveries.push(latestDelivery);
-  }
-  return latestDeliveries;
+    return contractDeliveries.find(isOpen) ?? [];
+  });
 }
