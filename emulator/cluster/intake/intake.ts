@@ -95,12 +95,7 @@ function requireFiles(
   fileIds: readonly string[],
   fail: Fail<"unknown-file-ids">,
 ): StoredObject[] {
-  const files = new Map<string, StoredObject>();
-  for (const id of fileIds) {
-    const file = getWorkspaceFile(view, workspace, id) ?? fail("unknown-file-ids");
-    files.set(file.key, file);
-  }
-  return [...files.values()];
+  return [...new Set(fileIds.map((id) => getWorkspaceFile(view, workspace, id) ?? fail("unknown-file-ids")))];
 }
 
 function toIntakeDetail(view: View, row: Intake, now: number): z.infer<typeof IntakeDetail> {
