@@ -215,8 +215,8 @@ export interface Store {
   /** Durably replaces the state with that of a store, all or nothing. That store must not be used afterwards. */
   replaceWith(nextStore: Store, hooks?: ReplacementHooks): Promise<void>;
   /**
-   * Resolves when all earlier commits are durable. It does not wait for open transactions. Fails with StoreFailedError
-   * if the disk rejects writes, after the lost changes were rolled back, and if the store is closed.
+   * Resolves when all earlier commits are durable. Fails with StoreFailedError if the disk rejects writes, after the
+   * lost changes were rolled back, and if the store is closed.
    */
   waitUntilDurable(): Promise<void>;
   /** The history of the present state. Undefined if no history is stored. */

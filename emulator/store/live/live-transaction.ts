@@ -34,7 +34,7 @@ export class LiveView implements View {
     return this.state.getMapping(collection.name).size;
   }
 
-  /** Makes every later use fail, because work that was not awaited would read or write an inconsistent state. */
+  /** Makes every later use fail, because the state can have changed since the work ended. */
   end(): void {
     this.#isOpen = false;
   }
