@@ -59,7 +59,7 @@ export function startEngine(
     deterministic,
     handlers: {
       ...createContractJobHandlers({ clock, settings }),
-      ...createReportJobHandlers({ store, clock, router, onGiveUp: log }),
+      ...createReportJobHandlers({ clock, router, onGiveUp: log }),
       ...createDeliveryJobHandlers({
         clock,
         wall,

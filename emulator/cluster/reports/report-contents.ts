@@ -1,10 +1,10 @@
 import type { Clock } from "../../../src/base/clock.ts";
 import { hashEmail } from "../../../src/base/email-address.ts";
-import type { JobCommit, JobHandlers } from "../../clock/job-handler.ts";
+import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
 import { dequeue, enqueue, getCause, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
 import { clusterRows } from "../../domain/clusters.ts";
 import { users, workspaces } from "../../domain/workspaces.ts";
-import type { IndexQuery, Store, Transaction, View } from "../../store/port.ts";
+import type { IndexQuery, Transaction, View } from "../../store/port.ts";
 import { contracts } from "../contracts/rows.ts";
 import { appInstallations } from "../installations.ts";
 import { invitations } from "../invitations/invite.ts";
@@ -28,7 +28,7 @@ async function sendTokens(
   request: RouterRequester,
   kind: "creator" | "counter_party",
   cluster_id: string,
-  { openTokens, endedTokens }: Awaited<ReturnType<typeof listTokens>>,
+  { openTokens, endedTokens }: ReturnType<typeof listTokens>,
 ): Promise<boolean> {
   const path = `/router/v1/cluster_tokens/bulk/${kind}`;
   const send = async (method: "POST" | "DELETE", tokens: readonly string[]) =>
@@ -98,7 +98,6 @@ async function mapAddress(request: RouterRequester, hash: string, cluster_id: st
 }
 
 interface ReportContext {
-  readonly store: Store;
   readonly clock: Clock;
   readonly router: RouterClient;
   /** Called after the last failed retry, with a log line. */
@@ -109,20 +108,18 @@ interface ReportContext {
 const retryDelaysMinutes = [1, 2, 4, 8, 16];
 
 export function createReportJobHandlers(context: ReportContext): JobHandlers {
-  async function sendReport(kind: ReportKind, entry: ScheduledEntry, signal: AbortSignal): Promise<JobCommit> {
-    const { report, cluster } = await context.store.read((view) => {
+  const createHandler = (kind: ReportKind): JobHandler => ({
+    async start(view, entry, signal) {
       const report = reportReaders[kind](view, parseReportRef(entry.ref).id);
-      return { report, cluster: report && view.get(clusterRows, report.cluster_id) };
-    });
-    // An external back end sends its own reports.
-    if (!report || cluster?.external_url !== null) return (tx) => endEntry(tx, entry, "nothing-to-report");
-    const isAccepted = await report.send(context.router({ key: cluster.key, cause: getCause(entry), signal }));
-    return (tx) => (isAccepted === true ? endEntry(tx, entry, "reported") : scheduleRetry(tx, entry, context));
-  }
+      const cluster = report && view.get(clusterRows, report.cluster_id);
+      // An external back end sends its own reports.
+      if (!report || cluster?.external_url !== null) return (tx) => endEntry(tx, entry, "nothing-to-report");
+      const isAccepted = await report.send(context.router({ key: cluster.key, cause: getCause(entry), signal }));
+      return (tx) => (isAccepted === true ? endEntry(tx, entry, "reported") : scheduleRetry(tx, entry, context));
+    },
+  });
 
-  return Object.fromEntries(
-    reportKinds.map((kind) => [kind, { start: (_, entry, signal) => sendReport(kind, entry, signal) }]),
-  );
+  return Object.fromEntries(reportKinds.map((kind) => [kind, createHandler(kind)]));
 }
 
 function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string): string {
