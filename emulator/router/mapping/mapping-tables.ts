@@ -13,25 +13,21 @@ interface BulkRequest<Body> {
 type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
 
 /** The last writer wins. The response contains the number of moved keys (DECISIONS.md, R9). */
-const createMapHandler =
-  <Body>(table: Mapping, listKeys: (body: Body) => readonly string[]) =>
-  async ({ body }: BulkRequest<Body>, call: BulkCall) => {
+const createMapHandler = <Body>(table: Mapping, listKeys: (body: Body) => readonly string[]) =>
+  inTransaction((tx, { body }: BulkRequest<Body>, call: BulkCall) => {
     const cluster = requireCluster(call, body.cluster_id);
-    const { moved } = await call.store.transaction(`map ${table.name}`, (tx) =>
-      tx.map(table, cluster.id, listKeys(body)),
-    );
+    const { moved } = tx.map(table, cluster.id, listKeys(body));
     if (moved > 0) call.finding("mapping-moved", `${moved} of ${table.name} belonged to another cluster`);
     return reply(200, true, { "x-svc-moved": String(moved) });
-  };
+  });
 
 /** Creates a handler that removes the listed keys of the cluster and ignores other keys (DECISIONS.md, R10). */
-const createUnmapHandler =
-  <Body>(table: Mapping, listKeys: (body: Body) => readonly string[]) =>
-  async ({ body }: BulkRequest<Body>, call: BulkCall) => {
+const createUnmapHandler = <Body>(table: Mapping, listKeys: (body: Body) => readonly string[]) =>
+  inTransaction((tx, { body }: BulkRequest<Body>, call: BulkCall) => {
     const cluster = requireCluster(call, body.cluster_id);
-    await call.store.transaction(`unmap ${table.name}`, (tx) => tx.unmap(table, cluster.id, listKeys(body)));
+    tx.unmap(table, cluster.id, listKeys(body));
     return true;
-  };
+  });
 
 const listEmails = (body: { readonly email_hash_list: string[] }) => body.email_hash_list;
 const listClients = (body: { readonly client_ids: string[] }) => body.client_ids;
