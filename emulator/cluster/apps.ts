@@ -37,23 +37,21 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
     .map((reference) => /\b[TH]-\d{1,15}\b/.exec(reference)?.[0])
     .find((id) => id !== undefined);
   if (!comment || (compositeId === undefined && !comment.isAboutContract)) return createJsonPassthrough(200, {});
-  const isAdded = await context.store.transaction(`${app}.${webhook}`, (tx) => {
+  return context.store.transaction(`${app}.${webhook}`, (tx) => {
     const workspace = findWorkspace(tx, finding);
-    if (!workspace) return false;
+    if (!workspace) return createJsonPassthrough(200, {});
     const contract = compositeId === undefined ? undefined : findContract(tx, workspace, compositeId);
     if (!contract) {
       const problem =
         compositeId === undefined ? "no contract is given" : `the workspace has no contract ${compositeId}`;
       finding("unknown-contract", problem);
-      return false;
+      return createJsonPassthrough(200, {});
     }
     const author = { by: { name: comment.author }, id: workspace.acting_user_id };
     addComment(tx, context, contract, comment.text.slice(0, maxCommentLength), author);
-    return true;
+    const text = `Comment added to ${compositeId}.`;
+    return createJsonPassthrough(200, app === "chat_a" ? { text } : { type: "message", text });
   });
-  if (!isAdded) return createJsonPassthrough(200, {});
-  const text = `Comment added to ${compositeId}.`;
-  return createJsonPassthrough(200, app === "chat_a" ? { text } : { type: "message", text });
 };
 
 /** Maximum length of a message in chat_a, which needs no sign-in. */

@@ -127,22 +127,20 @@ function createRejection(code: "no-access-token" | "refused-token"): Passthrough
 const getLoginOptions: ForwardedHandler = async ({ body }, { store, cluster, settings }) => {
   const request = LoginV2Request.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonPassthrough(400, { detail: "The request has no email" });
-  const account = await store.read((view) => {
+  return store.read((view) => {
     const user = findUserByEmail(view, cluster.id, request.data.email);
-    return user && { user, workspace: view.get(workspaces, user.workspace_id) };
-  });
-  if (!account) return createJsonPassthrough(404, { detail: "No account with this e-mail" });
-  const { user, workspace } = account;
-  return createJsonPassthrough(200, {
-    cluster_id: cluster.id,
-    email: user.email,
-    name: user.name,
-    workspace: { id: user.workspace_id, name: workspace?.name },
-    sign_in: OAuthProviderType.options.map((provider) => ({
-      method: "oauth",
-      provider,
-      login_url: `${settings.publicUrl}/api/v1/svc_auth/oauth/login?${new URLSearchParams({ provider, cluster_id: cluster.id })}`,
-    })),
+    if (!user) return createJsonPassthrough(404, { detail: "No account with this e-mail" });
+    return createJsonPassthrough(200, {
+      cluster_id: cluster.id,
+      email: user.email,
+      name: user.name,
+      workspace: { id: user.workspace_id, name: view.get(workspaces, user.workspace_id)?.name },
+      sign_in: OAuthProviderType.options.map((provider) => ({
+        method: "oauth",
+        provider,
+        login_url: `${settings.publicUrl}/api/v1/svc_auth/oauth/login?${new URLSearchParams({ provider, cluster_id: cluster.id })}`,
+      })),
+    });
   });
 };
 

@@ -111,21 +111,20 @@ export const createTrialWorkspace: ForwardedHandler = async ({ headers, body }, 
     return createJsonPassthrough(401, { detail: "Invalid cluster key" });
   const request = NewWorkspaceRequest.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonPassthrough(400, { detail: "The request is not a valid workspace request" });
-  const response = await store.transaction("create a trial workspace", (tx) => {
+  return store.transaction("create a trial workspace", (tx) => {
     const signup = tx.get(trialWorkspaces, request.data.signup_token);
     const workspace = signup ? tx.get(workspaces, signup.workspace_id) : addTrialWorkspace(tx, context, request.data);
     if (!workspace) throw new Error(`The workspace of signup ${request.data.email} no longer exists`);
     const openInvitations = tx.list(invitations, { by: "open", equals: workspace.id });
-    return {
+    return createJsonPassthrough(201, {
       workspace_id: workspace.id,
       client_id: workspace.client_id,
       creator_tokens: [
         ...workspace.creator_tokens,
         ...openInvitations.flatMap(({ kind, token }) => (kind === "creator" ? token : [])),
       ],
-    };
+    });
   });
-  return createJsonPassthrough(201, response);
 };
 
 function addTrialWorkspace(tx: Transaction, context: ClusterContext, request: NewWorkspaceRequest) {
