@@ -1,10 +1,10 @@
 import type { RejectionCode, Trigger } from "../../../src/api/contracts/lifecycle.ts";
-import type { Fail } from "../../../src/api/failures.ts";
+import type { Fail, FailureCode } from "../../../src/api/failures.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { listAccess } from "../../cluster/contracts/access.ts";
 import { recordApproval, requestApprovals } from "../../cluster/contracts/lifecycle/approvals.ts";
 import { recordDecline, recordSignature, requestReview } from "../../cluster/contracts/lifecycle/execution.ts";
-import { type LifecycleContext, transitionContract } from "../../cluster/contracts/lifecycle/transition.ts";
+import { transitionContract } from "../../cluster/contracts/lifecycle/transition.ts";
 import { isContractEditable, replaceEntity } from "../../cluster/contracts/parties.ts";
 import { type Contract, type ContractReview, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import {
@@ -15,12 +15,12 @@ import {
 } from "../../cluster/recipient-pages/page-model.ts";
 import { findMemberByEmail } from "../../cluster/workspace/workspace-rows.ts";
 import { entities, roles, type User, users } from "../../domain/workspaces.ts";
-import { type HandlerContext, inTransaction, inView } from "../../http/handler.ts";
+import { type HandlerCall, inTransaction, inView } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
-import { type ControlHandlers, createListHandler } from "../context.ts";
+import { type ControlContext, type ControlHandlers, createListHandler } from "../context.ts";
 
-type ContractMoveContext = HandlerContext & LifecycleContext;
+type MoveCall<Code extends FailureCode = never> = ControlContext & HandlerCall<Code | "no-such-contract", unknown>;
 
 interface MoveInput {
   readonly params: { readonly id: string };
@@ -29,70 +29,61 @@ interface MoveInput {
 
 /** Actions of users and of the API with a workspace key, which follow the lifecycle table (DECISIONS.md, E7). */
 export const controlContractHandlers = {
-  "emulator-contracts.sign": (input, call) =>
-    moveContract("sign", input, call, (tx, contract) => recordSignature(tx, call, contract, input.body, call.fail)),
+  "emulator-contracts.sign": createMoveHandler((tx, contract, body, call) =>
+    recordSignature(tx, call, contract, body, call.fail),
+  ),
 
-  "emulator-contracts.decline": (input, call) =>
-    moveContract("decline", input, call, (tx, contract) => recordDecline(tx, call, contract, input.body, call.fail)),
+  "emulator-contracts.decline": createMoveHandler((tx, contract, body, call) =>
+    recordDecline(tx, call, contract, body, call.fail),
+  ),
 
-  "emulator-contracts.approve": (input, call) =>
-    moveContract("approve", input, call, (tx, contract) => {
-      const { performer, approval, approver } = findPersonInTurn(tx, contract, "approve", input.body.email);
-      return recordApproval(tx, call, contract, { approval, approver, performer, note: input.body.note }, call.fail);
-    }),
+  "emulator-contracts.approve": createMoveHandler((tx, contract, { email, note }, call) => {
+    const { performer, approval, approver } = findPersonInTurn(tx, contract, "approve", email);
+    return recordApproval(tx, call, contract, { approval, approver, performer, note }, call.fail);
+  }),
 
-  "emulator-contracts.complete-review": (input, call) =>
-    moveContract("complete-review", input, call, (tx, contract) => {
-      const { performer } = findPersonInTurn(tx, contract, "review", input.body.email);
-      return transitionContract(tx, call, contract, "complete-review", { performer }, call.fail);
-    }),
+  "emulator-contracts.complete-review": createMoveHandler((tx, contract, { email }, call) => {
+    const { performer } = findPersonInTurn(tx, contract, "review", email);
+    return transitionContract(tx, call, contract, "complete-review", { performer }, call.fail);
+  }),
 
-  "emulator-contracts.request-review": (input, call) =>
-    moveContract("request-review", input, call, (tx, contract) => {
-      const { id } = requireMember(tx, contract, input.body.email, call.fail);
-      const performer = resolvePerformer(tx, contract, undefined);
-      const reviewer = { reviewer_user_id: id, reviewer_role_id: null, description: "" };
-      return requestReview(tx, call, contract, { by: performer, reviewer }, call.fail);
-    }),
+  "emulator-contracts.request-review": createMoveHandler((tx, contract, { email }, call) => {
+    const { id } = requireMember(tx, contract, email, call.fail);
+    const performer = resolvePerformer(tx, contract, undefined);
+    const reviewer = { reviewer_user_id: id, reviewer_role_id: null, description: "" };
+    return requestReview(tx, call, contract, { by: performer, reviewer }, call.fail);
+  }),
 
-  "emulator-contracts.request-approval": (input, call) =>
-    moveContract("request-approval", input, call, (tx, contract) => {
-      const { id, name } = requireMember(tx, contract, input.body.email, call.fail);
-      const performer = resolvePerformer(tx, contract, undefined);
-      const request = { name, notes: "", approver_user_id: id };
-      const created_by = contract.business_user_id;
-      return requestApprovals(tx, call, contract, { performer, created_by, requests: [request] }, call.fail);
-    }),
+  "emulator-contracts.request-approval": createMoveHandler((tx, contract, { email }, call) => {
+    const { id, name } = requireMember(tx, contract, email, call.fail);
+    const performer = resolvePerformer(tx, contract, undefined);
+    const request = { name, notes: "", approver_user_id: id };
+    const created_by = contract.business_user_id;
+    return requestApprovals(tx, call, contract, { performer, created_by, requests: [request] }, call.fail);
+  }),
 
-  "emulator-contracts.send": createMoveHandler("send"),
-  "emulator-contracts.mark": createMoveHandler("mark-for-execution"),
-  "emulator-contracts.unmark": createMoveHandler("unmark-for-execution"),
-  "emulator-contracts.void": createMoveHandler("void"),
-  "emulator-contracts.hold": createMoveHandler("hold"),
-  "emulator-contracts.resume": createMoveHandler("resume"),
-  "emulator-contracts.delete": createMoveHandler("delete"),
-} satisfies ControlHandlers<ContractMoveContext>;
+  "emulator-contracts.send": createTriggerHandler("send"),
+  "emulator-contracts.mark": createTriggerHandler("mark-for-execution"),
+  "emulator-contracts.unmark": createTriggerHandler("unmark-for-execution"),
+  "emulator-contracts.void": createTriggerHandler("void"),
+  "emulator-contracts.hold": createTriggerHandler("hold"),
+  "emulator-contracts.resume": createTriggerHandler("resume"),
+  "emulator-contracts.delete": createTriggerHandler("delete"),
+} satisfies ControlHandlers;
 
-function createMoveHandler<T extends Trigger>(trigger: T) {
-  return (
-    input: MoveInput,
-    call: ContractMoveContext & { readonly fail: Fail<RejectionCode<T> | "no-such-contract"> },
-  ) =>
-    moveContract(trigger, input, call, (tx, contract) => {
-      const performer = resolvePerformer(tx, contract, input.body.email);
-      return transitionContract(tx, call, contract, trigger, { performer }, call.fail);
-    });
+function createMoveHandler<Call extends MoveCall>(
+  move: (tx: Transaction, contract: Contract, body: MoveInput["body"], call: Call) => Contract,
+) {
+  return inTransaction((tx, { params, body }: MoveInput, call: Call) =>
+    toContractSummary(move(tx, requireContractById(tx, params.id, call.fail), body, call)),
+  );
 }
 
-function moveContract(
-  trigger: Trigger,
-  { params }: MoveInput,
-  { store, fail }: Pick<HandlerContext, "store"> & { readonly fail: Fail<"no-such-contract"> },
-  move: (tx: Transaction, contract: Contract) => Contract,
-) {
-  return store.transaction(`emulator-contracts.${trigger}`, (tx) =>
-    toContractSummary(move(tx, requireContractById(tx, params.id, fail))),
-  );
+function createTriggerHandler<T extends Trigger>(trigger: T) {
+  return createMoveHandler((tx, contract, { email }, call: MoveCall<RejectionCode<T>>) => {
+    const performer = resolvePerformer(tx, contract, email);
+    return transitionContract(tx, call, contract, trigger, { performer }, call.fail);
+  });
 }
 
 const toContractSummary = (row: Contract) => ({
