@@ -111,16 +111,13 @@ export type WorkspaceRouting = Readonly<Record<keyof typeof mappingTables | "sig
  */
 export function readWorkspaceRouting(view: View, workspace: Workspace): WorkspaceRouting {
   const { id, cluster_id } = workspace;
-  const sources = readIdentifierSources(view);
-  const neighbors = view.list(workspaces, { by: "cluster", equals: cluster_id });
-  const otherIdentifiers = neighbors
-    .filter((neighbor) => neighbor.id !== id)
-    .map((one) => listIdentifiers(one, sources));
+  const neighbors = view.list(workspaces, { by: "cluster", equals: cluster_id }).filter((one) => one.id !== id);
+  const otherIdentifiers = neighbors.map((neighbor) => listIdentifiers(view, neighbor));
   const isMapped = (table: keyof WorkspaceRouting, key: string) =>
     table === "signatories"
       ? view.get(signatories, buildSignatoryKey(cluster_id, key)) !== undefined
       : view.lookup(mappingTables[table], key) === cluster_id;
-  const tables = Object.entries(listIdentifiers(workspace, sources)).map(([name, identifiers]) => {
+  const tables = Object.entries(listIdentifiers(view, workspace)).map(([name, identifiers]) => {
     const table = name as keyof WorkspaceRouting;
     const foreign = new Set(otherIdentifiers.flatMap((identifiers) => identifiers[table]));
     return [table, [...new Set(identifiers)].filter((key) => !foreign.has(key) && isMapped(table, key))];
@@ -128,28 +125,16 @@ export function readWorkspaceRouting(view: View, workspace: Workspace): Workspac
   return Object.fromEntries(tables);
 }
 
-type IdentifierSources = ReturnType<typeof readIdentifierSources>;
-
-function readIdentifierSources(view: View) {
-  return {
-    people: view.list(users),
-    contracts: view.list(contracts),
-    invitations: view.list(invitations),
-    installations: view.list(appInstallations),
-    approvals: view
-      .list(deviceApprovals)
-      .map(({ user_id, device_code }) => ({ user_id, userCode: view.get(deviceGrants, device_code)?.user_code })),
-  };
-}
-
-function listIdentifiers(workspace: Workspace, sources: IdentifierSources): WorkspaceRouting {
+function listIdentifiers(view: View, workspace: Workspace): WorkspaceRouting {
   const isOwn = ({ workspace_id }: { readonly workspace_id: number }) => workspace_id === workspace.id;
-  const people = sources.people.filter(isOwn);
+  const slice = { by: "workspace", equals: workspace.id } as const;
+  const people = view.list(users, slice);
   const peopleIds = new Set(people.map((person) => person.id));
-  const workspaceInvitations = sources.invitations.filter(isOwn);
+  const approvals = view.list(deviceApprovals).filter(({ user_id }) => peopleIds.has(user_id));
+  const workspaceInvitations = view.list(invitations, slice);
   const listTokens = (invitationKind: string) =>
     workspaceInvitations.flatMap(({ kind, token }) => (kind === invitationKind ? token : []));
-  const teams = sources.installations.filter(isOwn).filter(({ app }) => app === "chat_a");
+  const teams = view.list(appInstallations).filter((row) => isOwn(row) && row.app === "chat_a");
   return {
     cluster_emails: people.map(({ email }) => hashEmail(email)),
     cluster_clients: [workspace.client_id],
@@ -157,8 +142,9 @@ function listIdentifiers(workspace: Workspace, sources: IdentifierSources): Work
     counterparty_tokens: [...workspace.counterparty_tokens, ...listTokens("counterparty")],
     chat_a_teams: [...workspace.chat_a_teams, ...teams.flatMap(({ account }) => account?.id ?? [])],
     external_integrations: workspace.chat_b_tenants.map((tenant) => buildIntegrationKey(tenant)),
-    user_codes: sources.approvals.flatMap(({ user_id, userCode }) => (peopleIds.has(user_id) ? (userCode ?? []) : [])),
-    signatories: sources.contracts
+    user_codes: approvals.flatMap(({ device_code }) => view.get(deviceGrants, device_code)?.user_code ?? []),
+    signatories: view
+      .list(contracts)
       .filter(isOwn)
       .flatMap((contract) => contract.signatories.map(({ email }) => hashEmail(email))),
   };
