@@ -15,12 +15,7 @@ import { requireContractById } from "./contracts/contracts.ts";
 type WaitQuery = InputOf<typeof wait>["query"];
 type ContractWaitQuery = WaitQuery & { readonly contract_id: number | undefined };
 
-interface WaitState {
-  readonly isReached: boolean;
-  readonly events?: readonly WebhookEvent[];
-  readonly deliveries?: readonly Delivery[];
-  readonly contract?: ResultOf<typeof wait>["contract"];
-}
+type WaitState = Pick<ResultOf<typeof wait>, "reached"> & Partial<ResultOf<typeof wait>>;
 type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
 const maxNearMatches = 10;
@@ -58,20 +53,13 @@ export const waitHandlers = {
       access.release();
     });
     if (access.hasEnded()) fail("unknown-control-token");
-    const { events = [], deliveries: deliveryRows = [] } = state;
-    return store.read((view) => ({
-      reached: state.isReached,
+    return {
+      reached: state.reached,
       now: toIsoMillis(clock.now()),
-      activities: events.map(({ activity, contract_id, at }) => ({
-        ...{ activity, contract_id, composite_id: readCompositeId(view, contract_id) },
-        at: toIsoMillis(at),
-      })),
-      deliveries: deliveryRows.map(({ id, webhook_id, activity, contract_id, outcome }) => ({
-        ...{ id, webhook_id, activity, contract_id, outcome },
-        composite_id: readCompositeId(view, contract_id),
-      })),
+      activities: state.activities ?? [],
+      deliveries: state.deliveries ?? [],
       contract: state.contract ?? null,
-    }));
+    };
   },
 } satisfies ControlHandlers;
 
@@ -96,7 +84,7 @@ async function waitUntil(
   endSignal: AbortSignal,
 ): Promise<WaitState> {
   const states = streamItems(endSignal, watch, async () => [await store.read(readState)]);
-  for await (const state of states) if (state.isReached) return state;
+  for await (const state of states) if (state.reached) return state;
   return store.read(readState);
 }
 
@@ -106,33 +94,41 @@ function checkEvents(view: View, { activity, contract_id, since, count }: Contra
     contract_id === undefined
       ? { by: "activity" as const, equals: activity!, limit: count }
       : { by: "contract" as const, equals: contract_id };
+  const toRecord = ({ activity, contract_id, at }: WebhookEvent) => ({
+    ...{ activity, contract_id, composite_id: readCompositeId(view, contract_id) },
+    at: toIsoMillis(at),
+  });
   const events = view.list(webhookEvents, { ...slice, reverse: true });
   const matches = events.filter((event) => event.activity === activity && event.at >= from);
-  if (matches.length >= count) return { isReached: true, events: matches.slice(0, count) };
+  if (matches.length >= count) return { reached: true, activities: matches.slice(0, count).map(toRecord) };
   const nearMatches =
     contract_id === undefined ? view.list(webhookEvents, { reverse: true, limit: maxNearMatches }) : events;
-  return { isReached: false, events: nearMatches.slice(0, maxNearMatches) };
+  return { reached: false, activities: nearMatches.slice(0, maxNearMatches).map(toRecord) };
 }
 
 function checkDeliveries(view: View, condition: ContractWaitQuery): WaitState {
   const { activity, outcome, webhook, contract_id, since, count } = condition;
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const filter = { activity, webhook_id: webhook, contract_id };
+  const toRecord = ({ id, webhook_id, activity, contract_id, outcome }: Delivery) => ({
+    ...{ id, webhook_id, activity, contract_id, outcome },
+    composite_id: readCompositeId(view, contract_id),
+  });
   const { rows } = listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
   const matches = rows.filter((row) => row.created_at >= from);
-  if (matches.length >= count) return { isReached: true, deliveries: matches };
+  if (matches.length >= count) return { reached: true, deliveries: matches.map(toRecord) };
   const nearMatches = listDeliveries(view, filter, { offset: 0, limit: maxNearMatches });
-  return { isReached: false, deliveries: nearMatches.rows };
+  return { reached: false, deliveries: nearMatches.rows.map(toRecord) };
 }
 
 function checkStatus(view: View, contractId: number, expectedStatus: ContractStatus): WaitState {
   const row = view.get(contracts, contractId);
   // A contract that was deleted during the wait has no status.
-  if (!row || row.deleted_at !== null) return { isReached: false };
+  if (!row || row.deleted_at !== null) return { reached: false };
   const contract = {
     contract_id: row.id,
     composite_id: formatCompositeId(row),
     contract_status: row.status as ContractStatus,
   };
-  return { isReached: row.status === expectedStatus, contract };
+  return { reached: row.status === expectedStatus, contract };
 }
