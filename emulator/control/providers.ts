@@ -12,7 +12,7 @@ import {
   type ProviderVisit,
 } from "../domain/provider.ts";
 import { workspaces } from "../domain/workspaces.ts";
-import { inTransaction } from "../http/handler.ts";
+import { inTransaction, inView } from "../http/handler.ts";
 import {
   allowExternalFormAction,
   createPage,
@@ -39,8 +39,8 @@ const formatVisitKey = ({ flow, provider, state, destination = "" }: ProviderVis
 export const providerHandlers = {
   "provider.page": ({ query }, context) => sendPage(renderQuestion(context, query)),
 
-  "provider.submit": async ({ body }, context) => {
-    const { store, ids, settings, fail } = context;
+  "provider.submit": inTransaction((tx, { body }, context) => {
+    const { ids, settings, fail } = context;
     requireCsrfToken(context, formatVisitKey(body), body.form_token, fail);
     const { provider, name } = body;
     const redirectBack = (parameters: Readonly<Record<string, string>>) =>
@@ -51,11 +51,8 @@ export const providerHandlers = {
       ? !/^\S+$/.test(account) && invalidTeamMessage
       : !/^[^\s@]+@[^\s@]+$/.test(account) && invalidAddressMessage;
     if (problem) return sendPage(renderQuestion(context, body, body, problem));
-    const code = await store.transaction("provider.submit", (tx) =>
-      issueProviderCode(tx, ids, { provider, account, name }),
-    );
-    return redirectBack({ code });
-  },
+    return redirectBack({ code: issueProviderCode(tx, ids, { provider, account, name }) });
+  }),
 
   "installations.list": createListHandler(appInstallations, (row) => toProviderRecord(row)),
 
@@ -100,11 +97,11 @@ export const providerHandlers = {
     return { token, token_type: "Bearer" as const, expires_in: body.expires_in, kid };
   },
 
-  "chat-b-issuer.metadata": async (_, { store, settings }) => ({
-    issuer: (await store.read(readConnectedApps)).chat_b.issuer,
+  "chat-b-issuer.metadata": inView((view, _, { settings }) => ({
+    issuer: readConnectedApps(view).chat_b.issuer,
     jwks_uri: `${settings.publicUrl}/_emulator/chat-b/keys`,
     id_token_signing_alg_values_supported: ["RS256"],
-  }),
+  })),
 
   "chat-b-issuer.keys": async (_, context) => {
     await getIssuerKey(context);
