@@ -28,7 +28,7 @@ export const startProviderSignIn =
     const state = `${cluster.id}_${ids.token(24)}`;
     await store.transaction(`identity.${flow}`, (tx) => {
       tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });
-      return evictOldest(tx, providerStates);
+      evictOldest(tx, providerStates);
     });
     return createJsonPassthrough(200, {
       authorization_url: buildAuthorizationUrl(settings.publicUrl, { flow, provider, state }),
