@@ -167,12 +167,10 @@ function parseFilters(
     const filter = Object.hasOwn(contractFilters, name)
       ? parseFilter(field, operator, texts, workspace)
       : "Invalid filter field";
-    const unknownStatuses = field === "display_status" ? texts.filter((text) => findStatus(text) === undefined) : [];
-    if (unknownStatuses.length > 0) {
-      // Whether the real service rejects them is not public (DECISIONS.md, E1).
-      const detail = `${key} must be one of ${contractStatuses.join(", ")}, got ${unknownStatuses.join(", ")}`;
-      finding("unknown-filter-value", detail);
-    }
+    const invalidTexts = texts.filter((text) => !isPossible(field, text));
+    // Whether the real service rejects them is not public (DECISIONS.md, E1).
+    if (invalidTexts.length > 0)
+      finding("unknown-filter-value", `${key} must be ${describeValues(field)}, got ${invalidTexts.join(", ")}`);
     if (typeof filter === "string") problems.add([key], filter);
     else if ("matches" in filter) filters.push(filter);
     else {
@@ -199,22 +197,31 @@ function parseNumbers(field: ContractFilter, text: string): Range {
   return { from, to: text.includes(".") ? from : from + 999 };
 }
 
+/** Returns whether a contract could have the value. */
+function isPossible(field: ContractFilter, text: string): boolean {
+  if (field === "display_status") return findStatus(text) !== undefined;
+  return contractFilters[field] !== "order" || !Number.isNaN(parseNumbers(field, text).from);
+}
+
+function describeValues(field: ContractFilter): string {
+  if (field === "display_status") return `one of ${contractStatuses.join(", ")}`;
+  return dateFilters.includes(field) ? "a date" : "a number";
+}
+
 function parseFilter(
   field: ContractFilter,
   operator: string,
   texts: readonly string[],
   workspace: Workspace,
 ): Filter | Range | string {
-  const isOrdered = contractFilters[field] === "order";
-  if (isOrdered && texts.some((text) => Number.isNaN(parseNumbers(field, text).from)))
-    return `Input should be a valid ${dateFilters.includes(field) ? "date" : "number"}`;
   if (operator === "$eq" || operator === "$in") return createEqualFilter(field, texts, workspace);
   if (operator === "$ne") {
     const { matches } = createEqualFilter(field, texts, workspace);
     return { field, matches: (actual) => !matches(actual) };
   }
   const toRange = rangeBuilders[operator];
-  if (!toRange || !isOrdered) return "Invalid filter operator";
+  if (!toRange || contractFilters[field] !== "order") return "Invalid filter operator";
+  if (!isPossible(field, texts[0]!)) return `Input should be ${describeValues(field).replace("a ", "a valid ")}`;
   return { ...everyNumber, ...toRange(parseNumbers(field, texts[0]!)) };
 }
 

@@ -260,7 +260,7 @@ export class LiveStore implements Store {
     return this.#replacement;
   }
 
-  /** Calls the work of a read or transaction, which cannot wait for anything, because nothing else would stop. */
+  /** Calls the work of a read or transaction. It must not wait, because others would change the state meanwhile. */
   #call<V, T>(name: string, view: V, work: (view: V) => T): T {
     const outer = this.#active;
     this.#active = name;

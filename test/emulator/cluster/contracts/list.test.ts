@@ -211,9 +211,6 @@ describe("contract list", () => {
       ["?filter__created_at[$gt]=soon", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
       ["?filter__created_at[$gt]=week 1", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
       ["?filter__created_at[$gt]=2031-02-30", { "filter__created_at[$gt]": ["Input should be a valid date"] }],
-      ["?filter__contract_id=T-1", { filter__contract_id: ["Input should be a valid number"] }],
-      ["?filter__contract_id[$in]=1,x", { "filter__contract_id[$in]": ["Input should be a valid number"] }],
-      ["?filter__created_at[$ne]=today", { "filter__created_at[$ne]": ["Input should be a valid date"] }],
       ["?limit=101", { limit: ["Input should be less than or equal to 100"] }],
       ["?page=0", { page: ["Input should be greater than or equal to 1"] }],
     ];
@@ -226,20 +223,27 @@ describe("contract list", () => {
     }
   });
 
-  it("finds nothing for an unknown status, and reports it", async (t) => {
+  it("finds nothing for values that no contract can have, and reports them", async (t) => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
-    assert.equal(await listIds(emulator.api, "?filter__display_status[$in]=SIGNED,sign,OPEN"), "");
+    const query = new URLSearchParams({
+      "filter__display_status[$in]": "SIGNED,sign,OPEN",
+      filter__contract_id: "T-1",
+      filter__created_at: "today",
+    });
+    assert.equal(await listIds(emulator.api, `?${query}`), "");
     const { items } = (await emulator.control("GET", "requests?service=contracts")).body as {
       items: readonly { findings: readonly object[] }[];
     };
-    assert.deepEqual(items.at(-1)?.findings, [
-      {
-        code: "unknown-filter-value",
-        detail:
-          "filter__display_status[$in] must be one of DRAFT, REDLINING, SIGN, EXECUTED, ON_HOLD, VOIDED, got SIGNED, OPEN",
-      },
-    ]);
+    const statuses = "DRAFT, REDLINING, SIGN, EXECUTED, ON_HOLD, VOIDED";
+    assert.deepEqual(
+      items.at(-1)?.findings,
+      [
+        "filter__contract_id must be a number, got T-1",
+        "filter__created_at must be a date, got today",
+        `filter__display_status[$in] must be one of ${statuses}, got SIGNED, OPEN`,
+      ].map((detail) => ({ code: "unknown-filter-value", detail })),
+    );
   });
 
   it("combines filters by intersection", async (t) => {
