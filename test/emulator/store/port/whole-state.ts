@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { addChecksum } from "../../../../emulator/store/journal/checksummed-document.ts";
+import { StateReplacedError } from "../../../../emulator/store/port.ts";
 import { splitAtLineEnds } from "../../../../src/files/read-log.ts";
 import {
   createPerson,
@@ -12,6 +13,7 @@ import {
   people,
   resetStore,
 } from "../../../support/store.ts";
+import { createSignal } from "./hands.ts";
 import type { Open } from "./open.ts";
 
 const getIds = (list: readonly Person[]): number[] => list.map((row) => row.id);
@@ -111,6 +113,23 @@ export function defineWholeStateSuite(open: Open): void {
       const keep = () => Promise.reject(new Error("no room"));
       await assert.rejects(store.replaceWith(store.createEmptyStore(), { saveReplaced: keep }), { message: "no room" });
       assert.deepEqual(getIds(await store.read((view) => view.list(people))), [1]);
+    });
+
+    it("accepts no write between a replacement that fails and the next one", async (t) => {
+      const { store } = await open(t);
+      const fails = createSignal();
+      const ends = createSignal();
+      const failing = store.replaceWith(store.createEmptyStore(), {
+        saveReplaced: () => fails.signaled.then(() => Promise.reject(new Error("full"))),
+      });
+      const next = store.replaceWith(store.createEmptyStore(), { saveReplaced: () => ends.signaled });
+      const writing = store.transaction("write", (tx) => tx.put(people, createPerson(1)));
+      const rejections = [assert.rejects(failing, { message: "full" }), assert.rejects(writing, StateReplacedError)];
+      fails.raise();
+      await rejections[0];
+      ends.raise();
+      await Promise.all([next, ...rejections]);
+      assert.deepEqual(getIds(await store.read((view) => view.list(people))), []);
     });
 
     it("is reset completely or not at all", async (t) => {
