@@ -6,6 +6,7 @@ import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
+import { createSignal } from "../../support/signal.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
@@ -70,11 +71,3 @@ describe("closing emulator", () => {
     assert.deepEqual(failures, []);
   });
 });
-
-function createSignal(): { readonly signaled: Promise<void>; raise(): void } {
-  let raise = () => {};
-  const signaled = new Promise<void>((resolve) => {
-    raise = resolve;
-  });
-  return { signaled, raise: () => raise() };
-}

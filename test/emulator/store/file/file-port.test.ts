@@ -11,14 +11,14 @@ import { defineHistorySuite } from "../port/history.ts";
 import type { Open, OpenedStore, OpenOptions } from "../port/open.ts";
 import { definePortSuite } from "../port/port-suite.ts";
 
-const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
+const open: Open = async (t, { collections = ofTheSuite, historyBytes } = {}) => {
   const path = join(await createTemporaryFolder(t), "emulator.json");
   const openAs = async (
     collections: readonly Collection[],
     more: OpenOptions = { historyBytes },
   ): Promise<OpenedStore> => {
     // Small, so that it is compacted all the time.
-    const store = await openFileStore({ path, collections, wall, compactAfterBytes: 400, ...more });
+    const store = await openFileStore({ path, collections, wall: systemWallClock, compactAfterBytes: 400, ...more });
     addCleanup(t, () => store.close());
     return {
       store,
@@ -28,7 +28,8 @@ const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock,
           return openAs(otherCollections, options);
         },
         // The current files are the result of a kill.
-        afterKill: async () => new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall }),
+        afterKill: async () =>
+          new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall: systemWallClock }),
       },
     };
   };

@@ -1,11 +1,9 @@
 import type { TestContext } from "node:test";
 import type { Collection, Store } from "../../../../emulator/store/port.ts";
-import type { WallClock } from "../../../../src/base/clock.ts";
 
 export interface OpenOptions {
   /** Default: the two test collections of `test/support/store.ts`. */
   readonly collections?: readonly Collection[];
-  readonly wall?: WallClock;
   /** Size limit of the history. Without it, no history is stored. */
   readonly historyBytes?: number;
 }

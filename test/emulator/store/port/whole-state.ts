@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { addChecksum } from "../../../../emulator/store/journal/checksummed-document.ts";
 import { StateReplacedError } from "../../../../emulator/store/port.ts";
 import { splitAtLineEnds } from "../../../../src/files/read-log.ts";
+import { createSignal } from "../../../support/signal.ts";
 import {
   createPerson,
   exportContent,
@@ -13,7 +14,6 @@ import {
   people,
   resetStore,
 } from "../../../support/store.ts";
-import { createSignal } from "./hands.ts";
 import type { Open } from "./open.ts";
 
 const getIds = (list: readonly Person[]): number[] => list.map((row) => row.id);

@@ -11,14 +11,20 @@ import { openStore, readStoredState } from "./opened.ts";
 
 describe("PostgreSQL", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
-  const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes = 0 } = {}) => {
+  const open: Open = async (t, { collections = ofTheSuite, historyBytes = 0 } = {}) => {
     const database = { url: server().url(), schema: server().freshSchema() };
     const openAs = async (
       collections: readonly Collection[],
       more: OpenOptions = { historyBytes },
     ): Promise<OpenedStore> => {
       // The limit is small, so that the journal is compacted continuously.
-      const { store } = await openStore({ ...database, collections, wall, compactAfterBytes: 400, ...more });
+      const { store } = await openStore({
+        ...database,
+        collections,
+        wall: systemWallClock,
+        compactAfterBytes: 400,
+        ...more,
+      });
       addCleanup(t, () => store.close());
       return {
         store,
