@@ -68,7 +68,8 @@ export async function listSavedBodies(folder: string, flag: "--from" | "--receiv
       cause.code === "ENOTDIR" ? "it is not a folder" : isFsError(cause) ? formatFsError(cause) : cause.message;
     throw new UsageError(`${flag}: cannot read ${folder}: ${reason}`, { cause });
   });
-  const hasHeaders = (name: string) => name.endsWith(".json") && names.includes(getHeadersPath(name));
+  const savedNames = new Set(names);
+  const hasHeaders = (name: string) => name.endsWith(".json") && savedNames.has(getHeadersPath(name));
   const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name) || hasHeaders(name));
   return bodies.sort(compareNumerically).map((name) => join(folder, name));
 }
