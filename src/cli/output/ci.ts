@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import { lookupTable } from "../../base/object.ts";
 import type { ErrorExplanation } from "../process/exit.ts";
 import { type Host, write } from "../process/host.ts";
-import { redactSentSecrets } from "../process/redact.ts";
+import { findReturnedSecrets, redactSentSecrets } from "../process/redact.ts";
 import { escapeControlCharacters, escapeMultilineText, neutralizeCommands } from "./control-characters.ts";
 
 /**
@@ -42,6 +42,11 @@ export async function maskSecrets(host: Host, secrets: readonly (string | undefi
   for (const secret of new Set(secrets)) {
     if (secret) await write(host.stderr, `::add-mask::${escapeData(secret)}\n`);
   }
+}
+
+/** Masks the secrets of a response. It can be long, so it is only searched for such a runner. */
+export async function maskReturnedSecrets(host: Host, value: unknown): Promise<void> {
+  if (shouldAnnotate(host.env)) await maskSecrets(host, findReturnedSecrets(value));
 }
 
 /** Commands in the output of the group remain effective, because test runners annotate failures with them. */

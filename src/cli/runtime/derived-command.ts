@@ -13,7 +13,7 @@ import { findBearerToken } from "../auth/accounts.ts";
 import type { Context } from "../command.ts";
 import { describeDroppedEvents, reportStreamEnd } from "../connection/follow.ts";
 import { printPlan } from "../connection/http.ts";
-import { maskSecrets, shouldAnnotate } from "../output/ci.ts";
+import { maskReturnedSecrets } from "../output/ci.ts";
 import { describeEmptyResult } from "../output/empty-result.ts";
 import {
   checkOutputFile,
@@ -26,7 +26,6 @@ import { checkFields, pickFields } from "../output/output.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 import { findMisspeltFields } from "../parse/suggestions.ts";
 import type { FailureKind } from "../process/failure.ts";
-import { findReturnedSecrets } from "../process/redact.ts";
 import { confirmName, confirmYes, withSpinner } from "../prompt/terminal.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, reportMoreRows } from "./paging.ts";
@@ -133,7 +132,7 @@ export async function prepareRequest<Value = unknown>(
       if (reads) requireValidValue(response);
       check?.(response, changedCall);
       const { value } = response;
-      if (shouldAnnotate(host.env)) await maskSecrets(host, findReturnedSecrets(value));
+      await maskReturnedSecrets(host, value);
       await reportMovedIdentifiers(response, context);
       const query = changedCall.args.query ?? {};
       if (formatOutcome && output.format === "table" && host.stdout.isTTY) {

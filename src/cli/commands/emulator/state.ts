@@ -6,11 +6,10 @@ import { createIntegerFlag, createSwitch, createTextFlag } from "../../../derive
 import { type Command, defineCommand } from "../../command.ts";
 import { resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { toStateError } from "../../connection/emulator/start-errors.ts";
-import { maskSecrets } from "../../output/ci.ts";
+import { maskReturnedSecrets } from "../../output/ci.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { requireFile } from "../../parse/body.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { findReturnedSecrets } from "../../process/redact.ts";
 import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { buildFirstPageQuery, reportMoreRows } from "../../runtime/paging.ts";
 
@@ -30,7 +29,7 @@ const emulatorStateExport = defineCommand({
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState);
     // The document contains the keys and secrets of all workspaces.
-    await maskSecrets(context.host, findReturnedSecrets(state));
+    await maskReturnedSecrets(context.host, state);
     if (!isFile) return context.output.printDocument(state, 2);
     await writeOutput(context.host, file, [Buffer.from(`${JSON.stringify(state, null, 2)}\n`)], 0o600);
     await context.output.note(`Wrote ${file}`);
