@@ -10,6 +10,7 @@ import { createServiceError, formatRequestPath, isFromCatchAll, readBytes } from
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { showPlannedRequest, unshownBody } from "../connection/http.ts";
+import { requireBaseUrl } from "../connection/target.ts";
 import { readInput } from "../parse/body.ts";
 import { parseHeaderFlag } from "../parse/headers.ts";
 import { UsageError } from "../process/failure.ts";
@@ -49,8 +50,7 @@ const api = defineCommand({
     const path = `/${input.positionals.path.replace(/^\//, "")}`;
     const { service, auth } = findService(path);
     const { baseUrls, credentials } = await context.target(service);
-    const base = baseUrls[service];
-    if (base === undefined) throw new UsageError(`No address of the service "${service}" is configured.`);
+    const base = requireBaseUrl(baseUrls, service);
     const { data } = input.flags;
     const body = data === undefined ? undefined : await readInput(context.host, data, "--data");
     const request = {

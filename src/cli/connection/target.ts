@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import { getOrigin } from "../../base/urls.ts";
 import type { Client } from "../../client/client.ts";
+import type { BaseUrls } from "../../client/published.d.ts";
 import { isForeignState } from "../../files/folders.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
@@ -174,6 +175,15 @@ export async function isEmulator(context: Context, file?: string): Promise<boole
     if (error instanceof CommandFailedError && file === undefined) return false;
     throw error;
   }
+}
+
+/** Returns the address of a service. The other services of the target can be configured without it. */
+export function requireBaseUrl(baseUrls: BaseUrls, service: keyof BaseUrls): string {
+  const url = baseUrls[service];
+  if (url !== undefined) return url;
+  throw new UsageError(`No address of the service "${service}" is configured.`, {
+    hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
+  });
 }
 
 /** Opens a client of the emulator in use. Throws CommandFailedError if a real service is selected. */

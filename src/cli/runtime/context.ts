@@ -1,6 +1,11 @@
 import type { Context, ServiceTarget } from "../command.ts";
 import { openClient } from "../connection/http.ts";
-import { createEmbeddedTarget, resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
+import {
+  createEmbeddedTarget,
+  requireBaseUrl,
+  resolveControlTarget,
+  resolveServiceTarget,
+} from "../connection/target.ts";
 import type { Output } from "../output/output.ts";
 import { locateCommand } from "../parse/argv.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
@@ -38,11 +43,7 @@ export function createContext(
   const client: Context["client"] = async (service, { file, connections, credentials: givenCredentials } = {}) => {
     const { baseUrls, credentials: targetCredentials } = await target(service, file);
     const credentials = { ...targetCredentials, ...givenCredentials };
-    if (baseUrls[service] === undefined) {
-      throw new UsageError(`No address of the service "${service}" is configured.`, {
-        hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
-      });
-    }
+    requireBaseUrl(baseUrls, service);
     return openClient({ host, globals, output, onEnd }, { baseUrls, credentials }, { connections, signal });
   };
 

@@ -4,6 +4,7 @@ import { tryParseJson } from "../../../../base/object.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../../derive/command-spec.ts";
 import type { Context } from "../../../command.ts";
 import { resolveStateFile } from "../../../connection/emulator/run-file.ts";
+import { requireBaseUrl } from "../../../connection/target.ts";
 import { readText } from "../../../parse/body.ts";
 import type { CommandInputOf } from "../../../parse/declaration.ts";
 import { UsageError } from "../../../process/failure.ts";
@@ -209,9 +210,7 @@ export async function readPlannedRequest(
 
 export async function getTargetName({ globals, host, target }: Context): Promise<string> {
   if (globals.emulator) return `the emulator of ${resolveStateFile(host, undefined)}`;
-  const { router } = (await target("router")).baseUrls;
-  if (router !== undefined) return router;
-  throw new UsageError('No address of the service "router" is configured.', { hint: "Set SVC_ROUTER_URL." });
+  return requireBaseUrl((await target("router")).baseUrls, "router");
 }
 
 /** Names the target of the job in the error if no target is configured. */
