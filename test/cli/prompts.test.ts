@@ -303,6 +303,15 @@ describe("user at a terminal", () => {
     assert.deepEqual([exit, /T-2 {2}/.test(stripVTControlCharacters(stderr))], [0, false], stderr);
   });
 
+  it("selects a draft whose internal review can be completed", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    await json("contracts create --data -", { stdin: ndaContractJson });
+    await svc("emulator request-review T-1");
+    const ada = simulateUser(["Id", enterKey]);
+    const { exit, stderr } = await svc("emulator complete-review", ada);
+    assert.deepEqual([exit, ada.waiting()], [0, []], stderr);
+  });
+
   it("types several numbers with blanks between them", async (t) => {
     const { svc } = await startCliEmulator(t);
     const ada = simulateUser(["Id", `7 x${enterKey}`], ["must be a whole number", `\u007f8${enterKey}`]);

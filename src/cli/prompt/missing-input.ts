@@ -1,3 +1,4 @@
+import { contractStatuses, lifecycle, type Trigger } from "../../api/contracts/lifecycle.ts";
 import type { Operation, ResultOf } from "../../api/operation.ts";
 import { lookupTable } from "../../base/object.ts";
 import { capitalize } from "../../base/text.ts";
@@ -110,32 +111,35 @@ const listTemplateChoices: ChoiceSource = async (context) => {
   return requireChoices(choices, "No templates found.");
 };
 
-const unfinishedStatuses = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
-
-const statusesFor = lookupTable<readonly string[]>({
-  "contracts send": ["DRAFT"],
-  "contracts mark": ["DRAFT", "REDLINING"],
-  "contracts request-review": ["DRAFT", "REDLINING"],
-  "contracts void": unfinishedStatuses,
-  "contracts resend-email": ["SIGN"],
-  "contracts unmark": ["SIGN"],
-  "emulator send": ["DRAFT"],
-  "emulator mark": ["DRAFT", "REDLINING"],
-  "emulator unmark": ["SIGN"],
-  "emulator request-review": ["DRAFT", "REDLINING"],
-  "emulator request-approval": ["DRAFT", "REDLINING"],
-  "emulator approve": ["DRAFT", "REDLINING"],
-  "emulator sign": ["SIGN"],
-  "emulator decline": ["SIGN"],
-  "emulator complete-review": ["REDLINING"],
-  "emulator hold": ["DRAFT", "REDLINING", "SIGN"],
-  "emulator resume": ["ON_HOLD"],
-  "emulator void": unfinishedStatuses,
+/** Moves of the lifecycle, by the last word of the commands that make them or depend on them. */
+const triggersByVerb = lookupTable<Trigger>({
+  send: "send",
+  "resend-email": "sign",
+  mark: "mark-for-execution",
+  unmark: "unmark-for-execution",
+  "request-review": "request-review",
+  "complete-review": "complete-review",
+  "request-approval": "request-approval",
+  approve: "approve",
+  sign: "sign",
+  decline: "decline",
+  hold: "hold",
+  resume: "resume",
+  void: "void",
 });
+
+/** Returns the statuses in which a contract can be the object of a command. Undefined if every status is possible. */
+function findStatuses(command: string): readonly string[] | undefined {
+  const trigger = triggersByVerb[command.split(" ").at(-1)!];
+  if (trigger === undefined) return undefined;
+  return contractStatuses.filter((status) =>
+    lifecycle.some((row) => row.trigger === trigger && "to" in row && row.from.some((from) => from === status)),
+  );
+}
 
 const listContractChoices: ChoiceSource = async (context, command) => {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
-  const statuses = statusesFor[command];
+  const statuses = findStatuses(command);
   const filter = statuses && { "filter__display_status[$in]": statuses.join(",") };
   const query = { limit: 100, ...filter };
   const { results } = await fetchList("contracts", listContracts, { query }, context);
@@ -225,7 +229,7 @@ export async function findChoices(
 }
 
 function findSource(field: string, command: string): ChoiceSource | undefined {
-  if (field === "id" && Object.hasOwn(statusesFor, command)) return listContractChoices;
+  if (field === "id" && findStatuses(command)) return listContractChoices;
   if (field === "name" && /^emulator snapshot (?!save)/.test(command)) return listSnapshotChoices;
   return sources[`${command.split(" ")[0]} ${field}`] ?? sources[field];
 }
