@@ -1,7 +1,14 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import { timedOut, withTimeout } from "../../src/base/timing.ts";
 import type { AdvanceResult } from "../published.d.ts";
-import { type Cause, lastTimestampMs, StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
+import {
+  type Cause,
+  lastTimestampMs,
+  StateReplacedError,
+  type Store,
+  StoreFailedError,
+  type View,
+} from "../store/port.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { type ScheduledEntry, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -92,12 +99,12 @@ export async function advance(
     let isIdle = await waitUntilIdle(context, deadline, isProgressing);
     dispatcher.onFinished = ({ id, kind, ref }, at, outcome) => ran.push({ id, at, kind, ref, outcome });
     for (;;) {
-      if (!isIdle && !stopSignal.aborted) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
-      const next = await findFirstAfter(store, clock.now(), goal);
+      if (!isIdle && !stopSignal.aborted) return stop(closing.aborted ? "closing" : "too_much_wall_time");
+      const next = findFirstAfter(store, clock.now(), goal);
       // This changes no state.
-      if (stopSignal.aborted) return await stop(closing.aborted ? "closing" : "state_replaced");
+      if (stopSignal.aborted) return stop(closing.aborted ? "closing" : "state_replaced");
       if (!next) break;
-      if (ran.length >= limits.entries) return await stop("too_many_entries");
+      if (ran.length >= limits.entries) return stop("too_many_entries");
       if ("next" in target) goal = next.due;
       // This is not awaited first: the journal has the new time before the outcomes of the entries that run at it.
       const jump = clock.jump(next.due, cause);
@@ -106,11 +113,11 @@ export async function advance(
     }
     if (!("next" in target || "untilIdle" in target) && goal > clock.now()) await clock.jump(goal, cause);
     await dispatcher.waitUntilIdle();
-    return await (stopSignal.aborted && !closing.aborted ? stop("state_replaced") : readPending(context, from, ran));
+    return stopSignal.aborted && !closing.aborted ? stop("state_replaced") : readPending(context, from, ran);
   } catch (error) {
-    if (error instanceof StateReplacedError) return await stop("state_replaced");
+    if (error instanceof StateReplacedError) return stop("state_replaced");
     // Steps before this one are durable, so a rejection would be wrong.
-    if (error instanceof StoreFailedError && clock.now() > from) return await stop("store_failed");
+    if (error instanceof StoreFailedError && clock.now() > from) return stop("store_failed");
     throw error;
   } finally {
     dispatcher.onFinished = undefined;
@@ -125,12 +132,8 @@ function resolveGoal(target: AdvanceTargetMs, from: number): number {
   return goal;
 }
 
-export async function findFirstAfter(
-  store: Store,
-  now: number,
-  last = lastTimestampMs,
-): Promise<ScheduledEntry | undefined> {
-  const [first] = await store.read((view) => view.list(schedule, { by: "due", from: now + 1, limit: 1 }));
+export function findFirstAfter(store: Store, now: number, last = lastTimestampMs): ScheduledEntry | undefined {
+  const [first] = store.list(schedule, { by: "due", from: now + 1, limit: 1 });
   return first && first.due <= last ? first : undefined;
 }
 
@@ -152,13 +155,13 @@ async function waitUntilIdle(
   }
 }
 
-async function readPending(
+function readPending(
   { store, clock }: AdvanceContext,
   from: number,
   ran: FinishedEntry[],
   reason?: AdvanceResult["reason"],
-): Promise<AdvanceResult> {
-  const { next_due, pending } = await readQueueStatus(store);
+): AdvanceResult {
+  const { next_due, pending } = readQueueStatus(store);
   return {
     from,
     to: clock.now(),
@@ -171,16 +174,12 @@ async function readPending(
 }
 
 /** Reads the whole queue, or the entries of one workspace. */
-export const readQueueStatus = (
-  store: Store,
-  workspaceId?: number,
-): Promise<{ next_due: number | null; pending: number }> =>
-  store.read((view) => {
-    if (workspaceId !== undefined) {
-      const entries = view.list(schedule, { by: "due" });
-      const ownEntries = entries.filter(({ workspace_id }) => workspace_id === workspaceId);
-      return { next_due: ownEntries[0]?.due ?? null, pending: ownEntries.length };
-    }
-    const [first] = view.list(schedule, { by: "due", limit: 1 });
-    return { next_due: first?.due ?? null, pending: view.count(schedule) };
-  });
+export function readQueueStatus(view: View, workspaceId?: number): { next_due: number | null; pending: number } {
+  if (workspaceId !== undefined) {
+    const entries = view.list(schedule, { by: "due" });
+    const ownEntries = entries.filter(({ workspace_id }) => workspace_id === workspaceId);
+    return { next_due: ownEntries[0]?.due ?? null, pending: ownEntries.length };
+  }
+  const [first] = view.list(schedule, { by: "due", limit: 1 });
+  return { next_due: first?.due ?? null, pending: view.count(schedule) };
+}

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { runOnNextTurn } from "../../src/base/timing.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
-import { FileWriteError, type Store, StoreFailedError, type Transaction, type View } from "../store/port.ts";
+import { FileWriteError, type Store, StoreFailedError, type Transaction } from "../store/port.ts";
 import type { JobCommit, JobHandlers } from "./job-handler.ts";
 import { Rotation } from "./rotation.ts";
 import { createRunCause, type ScheduledEntry, schedule } from "./schedule.ts";
@@ -95,17 +95,16 @@ export class Dispatcher {
    * Runs due entries of a cause and of these kinds before all other entries. Resolves when their outcomes are durable.
    */
   async prioritize(cause: string, matchesKind: (kind: string) => boolean): Promise<void> {
-    const outcomes = await this.#options.store.read((view) => {
-      const entries = view.list(schedule, { by: "cause", equals: cause });
-      return entries
-        .filter((entry) => matchesKind(entry.kind) && this.#mayRun(entry))
-        .map((entry) => {
-          const outcome = this.waitForOutcome(entry.id);
-          this.#addIfDue(entry);
-          if (this.#rotation.start(entry)) void this.#run(view, entry);
-          return outcome;
-        });
-    });
+    const { store } = this.#options;
+    const entries = store.list(schedule, { by: "cause", equals: cause });
+    const outcomes = entries
+      .filter((entry) => matchesKind(entry.kind) && this.#mayRun(entry))
+      .map((entry) => {
+        const outcome = this.waitForOutcome(entry.id);
+        this.#addIfDue(entry);
+        if (!store.isBeingReplaced && this.#rotation.start(entry)) void this.#run(entry);
+        return outcome;
+      });
     await Promise.all(outcomes);
   }
 
@@ -145,7 +144,7 @@ export class Dispatcher {
     if (this.#finishedRuns.length > 0) void this.#commit(this.#finishedRuns.splice(0));
     try {
       await this.#listDue();
-      await this.#startEntries();
+      this.#startEntries();
     } catch {
       // The disk fails, or the store is closed. The store notifies this dispatcher when it can be written again.
     }
@@ -157,47 +156,43 @@ export class Dispatcher {
     const { store, clock } = this.#options;
     const now = clock.now();
     if (now <= this.#listedUntil) return;
-    await store.read((view) => {
-      const entries = view.list(schedule, { by: "due", from: this.#listedUntil + 1, to: now });
-      for (const entry of entries) this.#addIfDue(entry);
-    });
+    const entries = store.list(schedule, { by: "due", from: this.#listedUntil + 1, to: now });
+    for (const entry of entries) this.#addIfDue(entry);
     // An entry starts only when the entry and its time are durable, because a crash cannot undo a request.
     await Promise.all([store.waitUntilDurable(), clock.waitUntilDurable()]);
     this.#listedUntil = now;
   }
 
   /** Starts as many entries as possible. Nothing is started while nothing can be committed. */
-  #startEntries(): Promise<void> {
+  #startEntries(): void {
     const { store, handlers, maxConcurrent } = this.#options;
     // With one entry at a time, the outcome is durable and known before the next entry starts.
     const maxUncommitted = maxConcurrent === 1 ? 1 : maxConcurrent * maxUncommittedPerSlot;
-    return store.read((view) => {
-      const readCapacity = ({ kind, concurrency_key }: ScheduledEntry) => {
-        try {
-          return handlers[kind]?.readCapacity?.(view, concurrency_key) ?? 1;
-        } catch {
-          return 1;
-        }
-      };
-      while (store.writable && this.#uncommittedCount < maxUncommitted) {
-        const entry = this.#rotation.startNext(readCapacity);
-        if (entry === undefined) return;
-        void this.#run(view, entry);
+    const readCapacity = ({ kind, concurrency_key }: ScheduledEntry) => {
+      try {
+        return handlers[kind]?.readCapacity?.(store, concurrency_key) ?? 1;
+      } catch {
+        return 1;
       }
-    });
+    };
+    while (store.writable && !store.isBeingReplaced && this.#uncommittedCount < maxUncommitted) {
+      const entry = this.#rotation.startNext(readCapacity);
+      if (entry === undefined) return;
+      void this.#run(entry);
+    }
   }
 
   /** Runs an entry that has a slot. Drops an entry that has changed or whose time was undone. */
-  async #run(view: View, entry: ScheduledEntry): Promise<void> {
-    const queuedEntry = view.get(schedule, entry.id);
+  async #run(entry: ScheduledEntry): Promise<void> {
+    const { store, handlers, clock } = this.#options;
+    const queuedEntry = store.get(schedule, entry.id);
     if (queuedEntry !== entry || !this.#mayRun(entry)) return this.#release(entry, queuedEntry ? undefined : "gone");
-    const { handlers, clock } = this.#options;
     const at = clock.now();
     this.#uncommittedCount += 1;
     try {
       const handler = handlers[entry.kind];
       if (!handler) throw new Error(`No handler is registered for schedule entries of kind ${entry.kind}`);
-      const commit = await handler.start(view, entry, this.stopSignal);
+      const commit = await handler.start(store, entry, this.stopSignal);
       this.#finishedRuns.push({ entry, at, commit });
       this.wake();
     } catch (error) {

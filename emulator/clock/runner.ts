@@ -68,9 +68,9 @@ export class Runner {
   }
 
   /** With a workspace, the queue contains only its entries. */
-  async readStatus(workspaceId?: number) {
+  readStatus(workspaceId?: number) {
     const { store, clock } = this.#options;
-    return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await readQueueStatus(store, workspaceId)) };
+    return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...readQueueStatus(store, workspaceId) };
   }
 
   async setClock(settings: ClockSettings, cause?: Cause) {
@@ -168,7 +168,7 @@ export class Runner {
       const { signal } = this.#change;
       this.#dispatcher.wake();
       const isTimeAwaited = clock.mode !== "manual" && !this.#currentAdvance;
-      const next = isTimeAwaited ? await findFirstAfter(store, clock.now()) : undefined;
+      const next = isTimeAwaited ? findFirstAfter(store, clock.now()) : undefined;
       if (next && clock.mode === "auto") await this.#advanceToNext();
       else {
         const delay = next && clock.getWallDelay(next.due);
@@ -182,7 +182,7 @@ export class Runner {
     const dispatcher = this.#dispatcher;
     await dispatcher.waitUntilIdle();
     // The queue is read again, because entries that ran meanwhile may have added an earlier entry.
-    const next = await findFirstAfter(store, clock.now());
+    const next = findFirstAfter(store, clock.now());
     if (!next || clock.mode !== "auto" || this.#currentAdvance || dispatcher.stopSignal.aborted) return;
     try {
       await clock.jump(next.due);

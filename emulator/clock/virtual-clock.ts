@@ -70,7 +70,7 @@ export class VirtualClock implements Clock {
   static async open(store: Store, wall: WallClock, options: ClockOptions = {}) {
     const wallNow = createSteadyClock(wall);
     const begin = Math.floor(options.now ?? wallNow());
-    const storedState = await store.read((view) => view.get(clockState, "clock"));
+    const storedState = store.get(clockState, "clock");
     const { mode = "real", speed = 1 } = options;
     const initialState = { mode, speed, offset: getOffset(wallNow(), mode, begin), manual_now: begin };
     const clock = new VirtualClock(store, wallNow, storedState ?? initialState);

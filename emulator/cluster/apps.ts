@@ -27,11 +27,10 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
   const payload = app === "chat_a" ? parsePayload(request) : parseJsonObject(request.body);
   if (!payload) return createJsonPassthrough(200, {});
   const findWorkspace = createWorkspaceFinder(app === "chat_a" ? listTeams(payload) : listTenants(payload), context);
-  if (webhook === "options")
-    return context.store.read((view) => {
-      const workspace = findWorkspace(view, finding);
-      return createJsonPassthrough(200, { options: workspace ? listOptions(view, payload, workspace) : [] });
-    });
+  if (webhook === "options") {
+    const workspace = findWorkspace(context.store, finding);
+    return createJsonPassthrough(200, { options: workspace ? listOptions(context.store, payload, workspace) : [] });
+  }
   const comment = app === "chat_a" ? parseChatAComment(payload) : parseChatBComment(payload);
   const compositeId = comment?.references
     .map((reference) => /\b[TH]-\d{1,15}\b/.exec(reference)?.[0])

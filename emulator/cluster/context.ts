@@ -56,4 +56,4 @@ export type ForwardedHandler = (
   request: ReceivedRequest,
   context: ClusterContext,
   finding: FindingReporter,
-) => Promise<Passthrough | undefined>;
+) => Promise<Passthrough | undefined> | Passthrough | undefined;

@@ -53,12 +53,12 @@ const parseQuery = ({ parsedTarget }: ReceivedRequest): URLSearchParams =>
 const iframePath = "/router/v1/crm_a/iframe";
 
 /** Responds with the page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
-const openIframe: ForwardedHandler = async (request, context, finding) => {
+const openIframe: ForwardedHandler = (request, context, finding) => {
   const query = parseQuery(request);
   const id = query.get("contract_id");
-  const workspaceIds = await findActingWorkspaces(query, context, finding);
+  const workspaceIds = findActingWorkspaces(query, context, finding);
   if (id) {
-    const url = await findContractUrl(id, workspaceIds, context);
+    const url = findContractUrl(id, workspaceIds, context);
     return url === undefined
       ? renderProblemPage(404, "Contract not found", `Contract ${id} not found.`)
       : createRedirect(url);
@@ -70,7 +70,7 @@ const openIframe: ForwardedHandler = async (request, context, finding) => {
     object_type: query.get("associatedObjectType") ?? undefined,
     object_id: query.get("associatedObjectId") ?? undefined,
   };
-  const rows = await listContractsOfRecord(parseRecord(query), workspaceIds, context);
+  const rows = listContractsOfRecord(parseRecord(query), workspaceIds, context);
   const links = rows.map((row) => html`<li><a href="${buildPageUrl(context, row)}">${row.name}</a> ${row.status}</li>`);
   const content = html`${renderDefinitionList(page)}
 ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
@@ -78,18 +78,18 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
 };
 
 /** Accepts a composite or a plain ID. The page of an unknown contract says that it does not exist. */
-async function findContractUrl(id: string, workspaceIds: readonly number[], context: ClusterContext) {
-  const row = await context.store.read((view) => view.get(contracts, Number(id.replace(/^[TH]-/, ""))));
+function findContractUrl(id: string, workspaceIds: readonly number[], context: ClusterContext) {
+  const row = context.store.get(contracts, Number(id.replace(/^[TH]-/, "")));
   if (!row) return /^[TH]-\d+$/.test(id) ? `${context.cluster.url}/contracts/${id}` : undefined;
   const isVisible = workspaceIds.includes(row.workspace_id) && row.deleted_at === null;
   return isVisible && [String(row.id), formatCompositeId(row)].includes(id) ? buildPageUrl(context, row) : undefined;
 }
 
 /** Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
-const listCards: ForwardedHandler = async (request, context, finding) => {
+const listCards: ForwardedHandler = (request, context, finding) => {
   const query = parseQuery(request);
   const record = parseRecord(query);
-  const rows = await listContractsOfRecord(record, await findActingWorkspaces(query, context, finding), context);
+  const rows = listContractsOfRecord(record, findActingWorkspaces(query, context, finding), context);
   if (record === undefined || rows.length === 0) return createJsonPassthrough(200, { results: [] });
   const parameters = new URLSearchParams({ associatedObjectId: record.id });
   if (record.type !== undefined) parameters.set("associatedObjectType", record.type);
@@ -116,13 +116,13 @@ function parseRecord(query: URLSearchParams): CrmRecord | undefined {
   return id ? { id, type: query.get("associatedObjectType") || undefined } : undefined;
 }
 
-async function findActingWorkspaces(
+function findActingWorkspaces(
   query: URLSearchParams,
   { store, cluster }: ClusterContext,
   finding: FindingReporter,
-): Promise<readonly number[]> {
+): readonly number[] {
   const email = query.get("userEmail");
-  const actingUsers = email ? await store.read((view) => listUsersByEmail(view, cluster.id, email)) : [];
+  const actingUsers = email ? listUsersByEmail(store, cluster.id, email) : [];
   if (!email) finding("no-acting-user", "userEmail is missing. No contract is shown");
   else if (actingUsers.length === 0) finding("no-acting-user", `${cluster.id} has no active user with that userEmail`);
   return actingUsers.map(({ workspace_id }) => workspace_id);
@@ -134,8 +134,8 @@ const path = "/router/v1/crm_b/";
 const title = "Contracts in crm_b";
 
 /** Responds with the canvas page and the context of the signed request (DECISIONS.md, R28). */
-const openCanvas: ForwardedHandler = async (request, { store }) => {
-  const { crm_b } = await store.read(readConnectedApps);
+const openCanvas: ForwardedHandler = (request, { store }) => {
+  const { crm_b } = readConnectedApps(store);
   const { signed_request = "" } = readFormFields(request);
   const result = openCrmB(crm_b.consumer_secret, signed_request);
   // The router checks this for forwarded requests. Direct requests are checked here.
@@ -154,8 +154,8 @@ const openCanvas: ForwardedHandler = async (request, { store }) => {
   });
 };
 
-const showCanvas: ForwardedHandler = async (request, { store }) => {
-  const { crm_b } = await store.read(readConnectedApps);
+const showCanvas: ForwardedHandler = (request, { store }) => {
+  const { crm_b } = readConnectedApps(store);
   return renderAppPage({
     title,
     content: html`<p>The CRM opens this page with a signed request, which identifies the user.</p>`,
@@ -180,15 +180,15 @@ const maxCards = 5;
 const maxCheckedContracts = 50;
 
 /** Workspaces that this person cannot see can be connected to the same CRM (DECISIONS.md, R29). */
-async function listContractsOfRecord(
+function listContractsOfRecord(
   record: CrmRecord | undefined,
   workspaceIds: readonly number[],
   { store }: ClusterContext,
-): Promise<Contract[]> {
+): Contract[] {
   if (!record) return [];
   const slices = workspaceIds.map((id) => ({ by: "external", equals: toWorkspaceKey(id, record.id) }) as const);
-  const matches = await store.read((view) =>
-    slices.flatMap((slice) => view.list(contracts, { ...slice, reverse: true, limit: maxCheckedContracts })),
+  const matches = slices.flatMap((slice) =>
+    store.list(contracts, { ...slice, reverse: true, limit: maxCheckedContracts }),
   );
   return matches
     .filter((row) => matchesName(record.type, row.external_metadata?.record_type))

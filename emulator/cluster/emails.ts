@@ -85,7 +85,7 @@ export async function recordLinkClick(
     const email = findEmail(view, { cluster_id, contract_id: String(id), recipient });
     return email?.events.some(({ type }) => type === "Click") ? undefined : email;
   };
-  if (!(await store.read(findUnopened))) return;
+  if (!findUnopened(store)) return;
   await store.transaction("open the link of an e-mail", (tx) => {
     const email = findUnopened(tx);
     if (email) emitEmailEvent(tx, clock, email, { type: "Click", detail: email.path });

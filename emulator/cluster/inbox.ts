@@ -25,8 +25,8 @@ import { createTrialWorkspace } from "./workspace/new-workspace.ts";
 const servedPaths = /^\/+(?:api\/+v\d+(?:\.\d+)?\/+public|_storage|_emulator)(?:\/|$)/;
 
 const knownRoutes = lookupTable<ForwardedHandler>({
-  "GET /api/v1/auth/captcha-config": async (request, { store }) =>
-    createJsonPassthrough(200, { use_test_captcha: isCaptchaTester(await store.read(readConnectedApps), request) }),
+  "GET /api/v1/auth/captcha-config": (request, { store }) =>
+    createJsonPassthrough(200, { use_test_captcha: isCaptchaTester(readConnectedApps(store), request) }),
   "POST /api/v1/emails/mailer/webhook": acceptMailerEvent,
   "POST /router/v1/billing/webhook": acceptBillingEvent,
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,
@@ -38,8 +38,8 @@ const knownRoutes = lookupTable<ForwardedHandler>({
 const respondToKnownRoute: ForwardedHandler = async (request, context, finding) =>
   knownRoutes[`${request.method} ${request.parsedTarget.path}`]?.(request, context, finding);
 
-const respondAsScripted: ForwardedHandler = async ({ method, parsedTarget: { path } }, { store, cluster }) => {
-  const { answers } = await store.read(readConnectedApps);
+const respondAsScripted: ForwardedHandler = ({ method, parsedTarget: { path } }, { store, cluster }) => {
+  const { answers } = readConnectedApps(store);
   // A seed can contain the encoded or the decoded path.
   const matchesPath = (candidate: string) => candidate === path || parseRequestTarget(candidate).path === path;
   const script = answers.find(

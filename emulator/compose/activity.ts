@@ -64,7 +64,7 @@ export function watchActivity(
     const count = droppedCount;
     pending = [];
     droppedCount = 0;
-    const events = await store.read((view) => batch.map(({ toEvent }) => toEvent(view)));
+    const events = batch.map(({ toEvent }) => toEvent(store));
     if (events.length > 0) await listener(count === 0 ? events : [...events, { event: "dropped", count }]);
   }
 

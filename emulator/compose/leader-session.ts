@@ -61,12 +61,11 @@ export interface LeaderSession {
 }
 
 /** Returns the virtual time of the newest cause or attempt, or -Infinity. */
-const readLastChangeTime = (store: Store): Promise<number> =>
-  store.read((view) => {
-    const newest = { reverse: true, limit: 1 } as const;
-    const rows = [...view.list(causes, newest), ...view.list(attempts, newest)];
-    return Math.max(...rows.map(({ at }) => at));
-  });
+function readLastChangeTime(store: Store): number {
+  const newest = { reverse: true, limit: 1 } as const;
+  const rows = [...store.list(causes, newest), ...store.list(attempts, newest)];
+  return Math.max(...rows.map(({ at }) => at));
+}
 
 /** Maximum wall-clock time for which the router stays open at the end. A report takes some milliseconds. */
 const maxDueWorkMs = 1_000;
@@ -118,7 +117,7 @@ async function open(
   const token = leadership?.token ?? context.token;
   if (origin) await store.transaction("tokens.drop", deleteControlTokens);
   const tokens = new ControlTokens(store, wall);
-  const lastRequest = snapshotHead?.beside.requests ?? (await readLastRequestNumber(store));
+  const lastRequest = snapshotHead?.beside.requests ?? readLastRequestNumber(store);
   if (isShared) {
     requestLog.clear();
     requestLog.rewindTo(lastRequest);
@@ -132,7 +131,7 @@ async function open(
     ...(hasLedBefore ? {} : options.clock),
     now: startTime,
     storedAt: snapshotHead?.snapshot.at,
-    changedAt: await readLastChangeTime(store),
+    changedAt: readLastChangeTime(store),
   });
   readTime = () => clock.now();
   if (context.observer) observeWebhooks(clock, context.observer);
@@ -183,7 +182,7 @@ async function open(
     isAssured: () => leadership?.isAssured ?? true,
     process: context.process,
     formKey: createRandomIds().bytes(32),
-    loadInitialState: () => createSeedWriter({ store, seed, ids, settings, clock, at: startTime ?? wall.now() }),
+    createSeedWriter: () => createSeedWriter({ store, seed, ids, settings, clock, at: startTime ?? wall.now() }),
     stop: context.stop,
   };
   const controlContext = { ...sharedContext, requestLog, runner, faults, clusters, tokens };
@@ -226,7 +225,7 @@ async function open(
 
   return {
     ...{ store, blobs, clock, runner, snapshots, token, leadership },
-    clusters: await Promise.all(clusters.map((cluster) => toRunningCluster(store, cluster))),
+    clusters: clusters.map((cluster) => toRunningCluster(store, cluster)),
     end: () => closing.run(),
     abandon() {
       abandonment.abort();

@@ -39,11 +39,8 @@ export const createClusterParts = (
 });
 
 /** Returns the data of a cluster for programs: its addresses and credentials. */
-export async function toRunningCluster(
-  store: Store,
-  { id, internalUrl, key, external }: Cluster,
-): Promise<RunningCluster> {
-  const workspace = await store.read((view) => getFirstWorkspace(view, id));
+export function toRunningCluster(store: Store, { id, internalUrl, key, external }: Cluster): RunningCluster {
+  const workspace = getFirstWorkspace(store, id);
   return {
     id,
     url: internalUrl,

@@ -16,7 +16,7 @@ import { webhookRows } from "../webhooks/webhooks.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const clockHandlers = {
-  "clock.show": async (_, { runner, caller }) => toClockRecord(await runner.readStatus(caller.token.workspace?.id)),
+  "clock.show": (_, { runner, caller }) => toClockRecord(runner.readStatus(caller.token.workspace?.id)),
 
   "clock.set": async ({ body }, { runner, request, fail }) => {
     try {
@@ -33,7 +33,7 @@ export const clockHandlers = {
       return {
         from: toIsoMillis(from),
         to: toIsoMillis(to),
-        ran: await store.read((view) => toRunRecords(view, ran)),
+        ran: toRunRecords(store, ran),
         next_due: toIsoOrNull(next_due),
         ...rest,
       };

@@ -13,7 +13,7 @@ import type { RenewableIds } from "../domain/renewable-ids.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";
-import { type HandlerCall, type HandlerContext, inView, type OperationHandlers } from "../http/handler.ts";
+import type { HandlerCall, HandlerContext, OperationHandlers } from "../http/handler.ts";
 import type { HtmlPage } from "../http/page.ts";
 import { type EventFrames, reply } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
@@ -60,7 +60,7 @@ interface EmulatorInstance {
   /** Key that signs the forms of the pages. Each start creates a new one. */
   readonly formKey: Uint8Array;
   /** Returns a function that writes the seed into an empty state, with the same keys and secrets as at the start. */
-  loadInitialState(): Promise<(tx: Transaction) => void>;
+  createSeedWriter(): (tx: Transaction) => void;
   stop(): void;
 }
 
@@ -74,14 +74,13 @@ interface PageInput {
 }
 
 /** Creates a handler that lists a page of a collection, newest first. */
-export const createListHandler = <Row extends object, Item>(
-  collection: Rows<Row>,
-  toItem: (row: Row, view: View, context: ControlContext) => Item,
-) =>
-  inView((view, { query }: PageInput, context: ControlContext & HandlerCall<never, ControlCaller>) => {
-    const { rows, total } = listPage(view, collection, query);
-    return { items: rows.map((row) => toItem(row, view, context)), total };
-  });
+export const createListHandler =
+  <Row extends object, Item>(collection: Rows<Row>, toItem: (row: Row, view: View, context: ControlContext) => Item) =>
+  ({ query }: PageInput, context: ControlContext & HandlerCall<never, ControlCaller>) => {
+    const { store } = context;
+    const { rows, total } = listPage(store, collection, query);
+    return { items: rows.map((row) => toItem(row, store, context)), total };
+  };
 
 export interface ConsoleAsset {
   /** Contains a hash of the file's bytes. */

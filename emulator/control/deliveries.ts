@@ -38,10 +38,8 @@ import type { ControlContext, ControlHandlers } from "./context.ts";
 export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock, settings }) => {
     await deleteExpiredRecords(store, clock.now());
-    return store.read((view) => {
-      const { rows, total } = listDeliveries(view, toFilter(query), query);
-      return { items: rows.map((row) => toListRecord(view, row, settings)), total };
-    });
+    const { rows, total } = listDeliveries(store, toFilter(query), query);
+    return { items: rows.map((row) => toListRecord(store, row, settings)), total };
   },
 
   "deliveries.watch": ({ query }, context) =>
@@ -49,7 +47,7 @@ export const deliveryHandlers = {
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
     await deleteExpiredRecords(store, clock.now());
-    return store.read((view) => readDelivery(view, params.id, settings, fail));
+    return readDelivery(store, params.id, settings, fail);
   },
 
   "deliveries.record": inTransaction((tx, { body }, { clock, settings, fail }) => {
@@ -66,7 +64,7 @@ export const deliveryHandlers = {
       return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery, clock.now()).id) };
     });
     await resend.outcome;
-    return store.read((view) => readDelivery(view, id, settings, fail));
+    return readDelivery(store, id, settings, fail);
   },
 } satisfies ControlHandlers;
 
@@ -182,7 +180,7 @@ function watchDeliveries(
   return streamItems(signal, watch, () => {
     const keys = pending;
     pending = [];
-    return store.read((view) => readEvents(view, keys, query, settings));
+    return readEvents(store, keys, query, settings);
   });
 }
 

@@ -4,7 +4,7 @@ import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail, findUserById } from "../cluster/identity/grants.ts";
 import { oauthClients } from "../domain/client-credentials.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
-import { inTransaction, inView } from "../http/handler.ts";
+import { inTransaction } from "../http/handler.ts";
 import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
 import {
   type DecisionRejection,
@@ -37,9 +37,8 @@ const codeFailures = {
 } as const;
 
 export const deviceGrantHandlers = {
-  "device-grants.list": inView((view) =>
-    view.list(deviceGrants, { reverse: true, limit: maxListed }).map(toDeviceRecord),
-  ),
+  "device-grants.list": (_, { store }) =>
+    store.list(deviceGrants, { reverse: true, limit: maxListed }).map(toDeviceRecord),
 
   "device-grants.approve": inTransaction((tx, { params: { user_code }, body }, context) => {
     const { clusters, caller, fail } = context;
@@ -51,9 +50,8 @@ export const deviceGrantHandlers = {
     return fail(codeFailures[result], { code: user_code });
   }),
 
-  "device-grants.page": inView((view, { query: { user_code } }, context) =>
-    sendPage(user_code === undefined ? renderEntryPage() : renderQuestion(view, context, { user_code })),
-  ),
+  "device-grants.page": ({ query: { user_code } }, context) =>
+    sendPage(user_code === undefined ? renderEntryPage() : renderQuestion(context.store, context, { user_code })),
 
   "device-grants.submit": inTransaction((tx, { body }, context) => {
     const { form_token, email, ...decision } = body;

@@ -14,17 +14,18 @@ import {
 } from "../cluster/invitations/invite.ts";
 import { toOrgUser } from "../cluster/workspace/users.ts";
 import { workspaces } from "../domain/workspaces.ts";
-import { inTransaction, inView } from "../http/handler.ts";
+import { inTransaction } from "../http/handler.ts";
 import { trialSignups } from "../router/trial/signups.ts";
 import type { IndexQuery, View } from "../store/port.ts";
 import { matchesFilter } from "../store/rows.ts";
 import { type ControlContext, type ControlHandlers, createListHandler } from "./context.ts";
 
 export const invitationHandlers = {
-  "invitations.list": inView((view, { query }, context) => {
-    const { rows, total } = listMatching(view, query);
-    return { items: rows.map((row) => toInvitationRecord(view, row, context)), total };
-  }),
+  "invitations.list": ({ query }, context) => {
+    const { store } = context;
+    const { rows, total } = listMatching(store, query);
+    return { items: rows.map((row) => toInvitationRecord(store, row, context)), total };
+  },
 
   "invitations.accept": inTransaction((tx, { params: { token } }, context) => {
     const { clock, fail } = context;

@@ -5,7 +5,7 @@ import { addObservations, buildOpenApi, type DocumentedService, type Server } fr
 import type { Cluster } from "../domain/clusters.ts";
 import { getFirstWorkspace } from "../domain/workspaces.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";
-import { inView, type ReceivedRequest } from "../http/handler.ts";
+import type { ReceivedRequest } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import { isDirectLoopbackRequest } from "../http/trusted-proxies.ts";
 import type { ControlHandlers } from "./context.ts";
@@ -41,9 +41,9 @@ export const lifecycleHandlers = {
     return { openapi: "3.1.0", ...document, servers: listServers(name, clusters, request.origin) };
   },
 
-  "emulator.clusters": inView((view, _, { clusters, caller }) =>
+  "emulator.clusters": (_, { store, clusters, caller }) =>
     clusters.map(({ id, label, url, internalUrl, external, key }) => {
-      const workspace = getFirstWorkspace(view, id);
+      const workspace = getFirstWorkspace(store, id);
       return {
         id,
         label,
@@ -57,7 +57,6 @@ export const lifecycleHandlers = {
         hmac_key: workspace?.hmac_key ?? null,
       };
     }),
-  ),
 } satisfies ControlHandlers;
 
 export const describeProcess = (

@@ -1,5 +1,5 @@
 import { hashEmail, isEmailHash } from "../../src/base/email-address.ts";
-import { inTransaction, inView } from "../http/handler.ts";
+import { inTransaction } from "../http/handler.ts";
 import { toUserCodeKey } from "../router/device/rows.ts";
 import {
   buildIntegrationKey,
@@ -12,15 +12,14 @@ import { findClusters } from "../router/resolve.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const ownerHandlers = {
-  "owners.list": inView((view, { query: { identifier } }, { clusters }) =>
+  "owners.list": ({ query: { identifier } }, { store, clusters }) =>
     listCandidates(identifier).flatMap((candidate) =>
-      findClusters(view, clusters, candidate).map(({ id }) => ({ ...candidate, cluster_id: id })),
+      findClusters(store, clusters, candidate).map(({ id }) => ({ ...candidate, cluster_id: id })),
     ),
-  ),
 
-  "owners.look-up": inView((view, { body: { table, keys } }) => ({
-    cluster_ids: keys.map((key) => view.lookup(mappingTables[table], toStoredKey(table, key)) ?? null),
-  })),
+  "owners.look-up": ({ body: { table, keys } }, { store }) => ({
+    cluster_ids: keys.map((key) => store.lookup(mappingTables[table], toStoredKey(table, key)) ?? null),
+  }),
 
   "owners.remove-signatories": inTransaction((tx, { body: { signatory_hashes: hashes, cluster_id } }) => {
     let removedCount = 0;

@@ -12,7 +12,7 @@ import {
   type ProviderVisit,
 } from "../domain/provider.ts";
 import { workspaces } from "../domain/workspaces.ts";
-import { inTransaction, inView } from "../http/handler.ts";
+import { inTransaction } from "../http/handler.ts";
 import {
   allowExternalFormAction,
   createPage,
@@ -79,7 +79,7 @@ export const providerHandlers = {
   }),
 
   "chat-b-issuer.mint": async ({ body }, context) => {
-    const { chat_b: app } = await context.store.read(readConnectedApps);
+    const { chat_b: app } = readConnectedApps(context.store);
     if (app.openid_metadata_url !== null) context.fail("foreign-issuer", { url: app.openid_metadata_url });
     const { kid, jwk } = await getIssuerKey(context);
     const now = Math.floor(context.wall.now() / 1_000);
@@ -97,15 +97,15 @@ export const providerHandlers = {
     return { token, token_type: "Bearer" as const, expires_in: body.expires_in, kid };
   },
 
-  "chat-b-issuer.metadata": inView((view, _, { settings }) => ({
-    issuer: readConnectedApps(view).chat_b.issuer,
+  "chat-b-issuer.metadata": (_, { store, settings }) => ({
+    issuer: readConnectedApps(store).chat_b.issuer,
     jwks_uri: `${settings.publicUrl}/_emulator/chat-b/keys`,
     id_token_signing_alg_values_supported: ["RS256"],
-  })),
+  }),
 
   "chat-b-issuer.keys": async (_, context) => {
     await getIssuerKey(context);
-    return { keys: (await context.store.read(listPublicChatBKeys)).map((key) => ({ ...key })) };
+    return { keys: listPublicChatBKeys(context.store).map((key) => ({ ...key })) };
   },
 } satisfies ControlHandlers;
 
@@ -154,9 +154,9 @@ const toProviderRecord = ({ state: _, begun_at, ended_at, ...row }: AppInstallat
 
 /** The key is created on first use, because creating it takes longer than starting an emulator. */
 async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
-  const [storedKey] = await store.read((view) => view.list(chatBKeys));
+  const [storedKey] = store.list(chatBKeys);
   if (storedKey) return storedKey;
-  const { app_id: appId } = (await store.read(readConnectedApps)).chat_b;
+  const { app_id: appId } = readConnectedApps(store).chat_b;
   const jwk = await createPrivateJwk(settings.deterministic ? `chat_b\0${appId}` : undefined);
   const kid = await calculateJwkThumbprint(jwk);
   return store.transaction("make the key of chat_b", (tx) => {

@@ -22,9 +22,9 @@ import type { ControlContext, ControlHandlers } from "./context.ts";
 type RequestQuery = InputOf<typeof watchOperation>["query"] & { readonly id?: number | undefined };
 
 export const requestHandlers = {
-  "requests.list": async ({ query }, context) => {
+  "requests.list": ({ query }, context) => {
     const { requestLog } = context;
-    const isVisible = await createVisibilityFilter(context);
+    const isVisible = createVisibilityFilter(context);
     const matches = requestLog
       .list()
       .filter(isVisible)
@@ -42,8 +42,8 @@ export const requestHandlers = {
     };
   },
 
-  "requests.watch": async ({ query }, context) => {
-    const [isVisible, matchesQuery] = [await createVisibilityFilter(context), createRequestFilter(query)];
+  "requests.watch": ({ query }, context) => {
+    const [isVisible, matchesQuery] = [createVisibilityFilter(context), createRequestFilter(query)];
     return streamWhileAllowed(context, (signal) =>
       watchRequests(context.requestLog, (entry) => isVisible(entry) && matchesQuery(entry), signal),
     );
@@ -88,13 +88,13 @@ function parseLoggedBody(body: Buffer): unknown {
 }
 
 /** Returns the filter of a caller: a workspace's token sees its own requests and those with its workspace's key. */
-async function createVisibilityFilter({
+function createVisibilityFilter({
   caller: { token },
   store,
 }: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
   const id = token.workspace?.id;
   if (id === undefined) return () => true;
-  const key = (await store.read((view) => view.get(workspaces, id)))?.client_id;
+  const key = store.get(workspaces, id)?.client_id;
   return ({ caller, rawHeaders }: LoggedRequest): boolean =>
     caller === token.name ||
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);

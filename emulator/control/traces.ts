@@ -16,16 +16,16 @@ export const traceHandlers = {
     const { store, clock, runner, fail } = context;
     const ref = parseRef(params.ref, context);
     await deleteExpiredRecords(store, clock.now());
-    const trace = (await readTrace(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
+    const trace = readTrace(store, runner, ref) ?? fail("no-such-trace", { ref: params.ref });
     return { ref: params.ref, ...trace };
   },
 
-  "traces.watch": async ({ params }, context) => {
+  "traces.watch": ({ params }, context) => {
     const { store, runner, fail } = context;
     const ref = parseRef(params.ref, context);
-    if (!(await readTrace(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
+    if (!readTrace(store, runner, ref)) fail("no-such-trace", { ref: params.ref });
     // A reset removes the trace.
-    const readNodes = async () => (await readTrace(store, runner, ref))?.nodes ?? [];
+    const readNodes = () => readTrace(store, runner, ref)?.nodes ?? [];
     return streamWhileAllowed(context, (signal) => watchChanges(context, signal, readNodes));
   },
 } satisfies ControlHandlers;
@@ -41,8 +41,8 @@ function parseRef(
   return parsed;
 }
 
-async function readTrace(store: Store, runner: Runner, ref: TraceRef) {
-  const rows = await store.read((view) => gatherTrace(view, ref));
+function readTrace(store: Store, runner: Runner, ref: TraceRef) {
+  const rows = gatherTrace(store, ref);
   if (!rows) return undefined;
   const traceId = ref.by === "trace" ? ref.id : undefined;
   return { ...buildTrace(rows, { traceId, describeJob: (kind) => runner.describeKind(kind) }), more: rows.isTruncated };
@@ -55,13 +55,13 @@ const minIntervalMs = 100;
 function watchChanges<Node extends { readonly id: string }>(
   { store, wall }: Pick<ControlContext, "store" | "wall">,
   signal: AbortSignal,
-  readNodes: () => Promise<readonly Node[]>,
+  readNodes: () => readonly Node[],
 ): AsyncGenerator<Node> {
   const lastTexts = new Map<string, string>();
   const watch = (notify: () => void) => store.watch([causes, webhookEvents, deliveries, attempts], notify);
   return streamItems(signal, watch, async () => {
     if (lastTexts.size > 0) await wall.sleep(minIntervalMs, signal);
-    const nodes = await readNodes();
+    const nodes = readNodes();
     return nodes.filter((node) => {
       const text = JSON.stringify(node);
       const isChanged = lastTexts.get(node.id) !== text;

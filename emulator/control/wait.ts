@@ -24,11 +24,9 @@ export const waitHandlers = {
   "emulator.wait": async ({ query }, context) => {
     const { store, clock, wall, fail } = context;
     const { webhook, activity, outcome, contract_status } = query;
-    const contract_id = await store.read((view) => {
-      const contract = query.contract === undefined ? undefined : requireContractById(view, query.contract, fail);
-      if (webhook !== undefined && !isExistingWebhook(view, webhook)) fail("no-such-webhook", { id: webhook });
-      return contract?.id;
-    });
+    const contract = query.contract === undefined ? undefined : requireContractById(store, query.contract, fail);
+    if (webhook !== undefined && !isExistingWebhook(store, webhook)) fail("no-such-webhook", { id: webhook });
+    const contract_id = contract?.id;
     const condition = { ...query, contract_id };
     const [readState, watch] = contract_status
       ? ([
@@ -83,9 +81,9 @@ async function waitUntil(
   watch: (notify: () => void) => () => void,
   endSignal: AbortSignal,
 ): Promise<WaitState> {
-  const states = streamItems(endSignal, watch, async () => [await store.read(readState)]);
+  const states = streamItems(endSignal, watch, () => [readState(store)]);
   for await (const state of states) if (state.reached) return state;
-  return store.read(readState);
+  return readState(store);
 }
 
 function checkEvents(view: View, { activity, contract_id, since, count }: ContractWaitQuery): WaitState {

@@ -3,7 +3,6 @@ import { hasSucceeded, isAwaitingRetry, isUndelivered } from "../../src/api/webh
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { type EmulatorSettings, getReceiverRules } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
-import { inView } from "../http/handler.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { View } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
@@ -14,10 +13,10 @@ import type { ControlContext, ControlHandlers } from "./context.ts";
 import { toListRecord } from "./deliveries.ts";
 
 export const controlWebhookHandlers = {
-  "emulator-webhooks.list": inView((view, _, { settings }) => {
-    const rows = view.list(webhookRows);
-    return rows.map((webhook) => toWebhookRecord(view, webhook, settings));
-  }),
+  "emulator-webhooks.list": (_, { store, settings }) => {
+    const rows = store.list(webhookRows);
+    return rows.map((webhook) => toWebhookRecord(store, webhook, settings));
+  },
 
   "emulator-webhooks.enable": ({ params }, call) => switchWebhook(call, params.id, true),
 
@@ -60,11 +59,11 @@ const maxResendMs = 20_000;
 
 /** Resends deliveries, oldest first and one after another. It stops if the receiver is down. */
 async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: WebhookCall) {
-  const pendingDeliveries = await store.read((view) => {
-    const webhook = view.get(webhookRows, id) ?? fail("no-such-webhook", { id });
-    const webhookDeliveries = view.list(deliveries, { by: "webhook", equals: id });
-    return webhookDeliveries.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
-  });
+  const listedWebhook = store.get(webhookRows, id) ?? fail("no-such-webhook", { id });
+  const pendingDeliveries = store
+    .list(deliveries, { by: "webhook", equals: id })
+    .filter((row) => isToSend(row, listedWebhook, clock.now()))
+    .sort(compareByAge);
   const startedAt = wall.monotonicNow();
   const resentDeliveries: Delivery[] = [];
   let completedCount = 0;
@@ -81,7 +80,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
       continue;
     }
     await resend.outcome;
-    const resent = await store.read((view) => showDelivery(view, number));
+    const resent = showDelivery(store, number);
     if (!resent) continue;
     resentDeliveries.push(resent.delivery);
     const lastAttempt = resent.attempts.at(-1);
@@ -89,7 +88,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
     completedCount += 1;
   }
   return {
-    items: await store.read((view) => resentDeliveries.map((each) => toListRecord(view, each, settings))),
+    items: resentDeliveries.map((each) => toListRecord(store, each, settings)),
     remaining: pendingDeliveries.length - completedCount,
   };
 }

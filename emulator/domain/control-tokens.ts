@@ -49,26 +49,22 @@ export class ControlTokens {
   }
 
   /** Finds the row of a token and records its use. Returns undefined if the token does not exist. */
-  async use(secret: string): Promise<ControlToken | undefined> {
+  use(secret: string): ControlToken | undefined {
     // A client cannot choose any part of a hash, so the response time of the index reveals nothing.
     const equals = hashToken(secret);
-    const token = await this.#store.read((view) => {
-      const [row] = view.list(controlTokens, { by: "hash", equals, limit: 1 });
-      return row && belongsToWorkspace(view, row) ? row : undefined;
-    });
-    if (token) this.#recordUse(token);
+    const [token] = this.#store.list(controlTokens, { by: "hash", equals, limit: 1 });
+    if (!token || !belongsToWorkspace(this.#store, token)) return undefined;
+    this.#recordUse(token);
     return token;
   }
 
-  async exists({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
-    return this.#store.read((view) => {
-      const row = view.get(controlTokens, name);
-      return row?.hash === hash && belongsToWorkspace(view, row);
-    });
+  exists({ name, hash }: Pick<ControlToken, "name" | "hash">): boolean {
+    const row = this.#store.get(controlTokens, name);
+    return row?.hash === hash && belongsToWorkspace(this.#store, row);
   }
 
-  async list(): Promise<readonly ControlToken[]> {
-    const rows = await this.#store.read((view) => view.list(controlTokens));
+  list(): readonly ControlToken[] {
+    const rows = this.#store.list(controlTokens);
     return rows.map((row) => ({ ...row, last_used_at: this.#lastUses.get(row.hash) ?? row.last_used_at }));
   }
 
@@ -111,9 +107,7 @@ export class ControlTokens {
    */
   carryOver<T>(nextStore: Store, replace: () => Promise<T>): Promise<T> {
     return this.#changeMutex.runExclusive(async () => {
-      const tokens = await this.#store.read((view) =>
-        view.list(controlTokens).map((row) => ({ row, client: findClientId(view, row) })),
-      );
+      const tokens = this.#store.list(controlTokens).map((row) => ({ row, client: findClientId(this.#store, row) }));
       await nextStore.transaction("tokens.carry", (tx) => {
         deleteControlTokens(tx);
         for (const { row, client } of tokens)

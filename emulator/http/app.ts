@@ -222,14 +222,10 @@ const rejectAmbiguous = ({ match, isControlled, parsedTarget: { path } }: HttpEx
 const allowOrigin: onRequestHookHandler = (request, reply, done) => {
   const exchange = request.exchange!;
   const { origin } = exchange.raw.headers;
-  const permission = origin && exchange.served.allowsOrigin?.(exchange.parsedTarget.path, origin);
-  if (!permission) return done();
-  const decide = (isAllowed: boolean) => {
-    if (isAllowed && isPreflight(exchange.raw)) return sendResponse(reply, createPreflightResponse(origin));
-    exchange.cors = { origin: isAllowed ? origin : undefined };
-    done();
-  };
-  permission.then(decide).catch(done);
+  const isAllowed = origin ? exchange.served.allowsOrigin?.(exchange.parsedTarget.path, origin) : undefined;
+  if (isAllowed && isPreflight(exchange.raw)) return sendResponse(reply, createPreflightResponse(origin!));
+  if (isAllowed !== undefined) exchange.cors = { origin: isAllowed ? origin : undefined };
+  done();
 };
 
 const applyFault =

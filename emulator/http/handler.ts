@@ -3,7 +3,7 @@ import type { Auth, InputOf, Operation, ResultOf } from "../../src/api/operation
 import type { OperationById, OperationId } from "../../src/api/registry.ts";
 import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
-import type { Cause, Store, Transaction, View } from "../store/port.ts";
+import type { Cause, Store, Transaction } from "../store/port.ts";
 import type { DroppedEventsNotice } from "./event-stream.ts";
 import type { EventFrames, OperationReply, Passthrough } from "./reply.ts";
 import type { RequestTarget } from "./routing/path.ts";
@@ -175,17 +175,9 @@ export type RequestFallback = (
 ) => Promise<Passthrough | undefined> | Passthrough | undefined;
 
 /** Decides whether pages of an origin can read a path. Undefined if the path is not for such pages. */
-export type OriginPredicate = (path: string, origin: string) => Promise<boolean> | undefined;
+export type OriginPredicate = (path: string, origin: string) => boolean | undefined;
 
 type StoreCall = Pick<HandlerContext, "store"> & Pick<HandlerCall<never, unknown>, "request">;
-
-/** Creates a handler that runs in a consistent view of the state. */
-export const inView =
-  <Input, Call extends StoreCall, Output>(
-    work: (view: View, input: Input, call: Call) => Output,
-  ): ((input: Input, call: Call) => Promise<Output>) =>
-  (input, call) =>
-    call.store.read((view) => work(view, input, call));
 
 /** Creates a handler that runs in one transaction, which has the name of the operation. */
 export const inTransaction =

@@ -68,8 +68,8 @@ function findClusterOfKey(key: string, { clusters }: RouterContext): string | un
 }
 
 /** Authenticates the billing provider (DECISIONS.md, R32). All failures have the same response. */
-const authenticateBilling: Authenticator<RouterContext, CallingCluster> = async ({ headers }, { context }) => {
-  const { billing } = await context.store.read(readConnectedApps);
+const authenticateBilling: Authenticator<RouterContext, CallingCluster> = ({ headers }, { context }) => {
+  const { billing } = readConnectedApps(context.store);
   const credentials = parseBasic(headers.authorization);
   const isUserValid = isEqualInConstantTime(credentials?.user ?? "", billing.username);
   const isPasswordValid = isEqualInConstantTime(credentials?.password ?? "", billing.password);

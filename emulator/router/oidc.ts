@@ -36,7 +36,7 @@ export const oidcHandlers = {
   /** Requests the keys of all clusters each time and omits the keys of clusters that are down (DECISIONS.md, P5). */
   "oidc.jwks": async (_, call) => {
     rejectLoop(call);
-    const request = await filterCredentials(call, "several");
+    const request = filterCredentials(call, "several");
     const send = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
     const responses = await Promise.all(
       call.clusters.map(async (cluster) => ({ cluster, reply: await send(cluster) })),
@@ -81,7 +81,7 @@ export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthr
 /** Returns the configuration of the first cluster in seed order that responds with one (DECISIONS.md, R35). */
 async function fetchConfiguration(call: IdentityCall) {
   rejectLoop(call);
-  const request = replaceParts(await filterCredentials(call, "several"), { target: showDiscovery.path });
+  const request = replaceParts(filterCredentials(call, "several"), { target: showDiscovery.path });
   for (const cluster of call.clusters) {
     const configuration = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
     if (configuration.kind === "answered" && configuration.status === 200 && configuration.body) {
@@ -108,7 +108,7 @@ type TokenCall = Parameters<RouterHandler<"oidc.token">>;
  */
 async function redeemAtTokenEndpoint(body: TokenCall[0]["body"], call: TokenCall[1]): Promise<Passthrough> {
   const { request, store } = call;
-  const client = await store.read((view) => authenticateClient(view, request, body));
+  const client = authenticateClient(store, request, body);
   if (client === "unnamed") return call.fail("invalid-request", { reason: "client_id is missing" });
   if (client === "twice") return call.fail("invalid-request", { reason: duplicateClientAuthMessage });
   if (client === "unproven") return call.fail("unproven-client", createBasicChallenge(request));
@@ -217,5 +217,5 @@ export const createBrowserOriginCheck =
   ({ store, settings }: Pick<RouterContext, "store" | "settings">): OriginPredicate =>
   (path, origin) =>
     browserPaths.has(path) || isServerMetadata(path, settings.publicUrl)
-      ? store.read((view) => view.count(oauthClients, { by: "origin", equals: origin }) > 0)
+      ? store.count(oauthClients, { by: "origin", equals: origin }) > 0
       : undefined;

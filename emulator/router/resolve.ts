@@ -16,14 +16,12 @@ import { buildIntegrationKey, type MappingTable, mappingTables, signatories } fr
 export function findOwners(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
   identifiers: Iterable<OwnerIdentifier>,
-): Promise<readonly Cluster[]> {
-  return store.read((view) => {
-    for (const identifier of identifiers) {
-      const owners = findClusters(view, clusters, identifier);
-      if (owners.length > 0) return owners;
-    }
-    return [];
-  });
+): readonly Cluster[] {
+  for (const identifier of identifiers) {
+    const owners = findClusters(store, clusters, identifier);
+    if (owners.length > 0) return owners;
+  }
+  return [];
 }
 
 /** Returns the clusters that own an identifier. */

@@ -25,8 +25,8 @@ export function purgeCauses(tx: Transaction, now: number, limit: number): number
 }
 
 /** Returns the highest number of a stored external cause, or 0. New causes continue after it. */
-export const readLastRequestNumber = (store: Store): Promise<number> =>
-  store.read((view) => view.list(causes).reduce((max, { id }) => Math.max(max, parseCauseNumber(id) ?? 0), 0));
+export const readLastRequestNumber = (store: Store): number =>
+  store.list(causes).reduce((max, { id }) => Math.max(max, parseCauseNumber(id) ?? 0), 0);
 
 /** Returns the number of a request or a clock advance, which share one sequence. Undefined for other causes. */
 export function parseCauseNumber(cause: string): number | undefined {

@@ -78,7 +78,10 @@ export interface IndexQuery<Index extends string> {
   readonly limit?: number;
 }
 
-/** A consistent view of the state. */
+/**
+ * Reads the present state. Nothing else runs between synchronous reads, so they see all of a transaction or nothing.
+ * The data may not be durable yet: callers that publish it or act on it call `waitUntilDurable()` afterwards.
+ */
 export interface View {
   /** Returns undefined also for a missing key, such as that of an optional field. */
   get<Row extends object, Key extends RowKey>(
@@ -145,7 +148,7 @@ export interface ConsistentContents {
   end(): void;
 }
 
-/** Steps of a replacement, while there are neither reads nor writes. */
+/** Steps of a replacement, while there are no writes. */
 export interface ReplacementHooks {
   /** Saves the document of the replaced state, as `export` returns it. If it rejects, nothing changes. */
   readonly saveReplaced?: ((document: AsyncIterable<string>) => Promise<void>) | undefined;
@@ -176,19 +179,13 @@ export interface History {
 
 /**
  * The state of the emulator, which is in memory and made durable by a log. One test suite checks each guarantee of a
- * store (`test/emulator/store/port`): the work of reads and transactions is synchronous, so that each of them sees all
- * of a transaction or nothing of it; a view and a transaction cannot be used after their end; rows are frozen;
- * identifiers, keys and strings are stored unchanged.
+ * store (`test/emulator/store/port`): reads and the work of transactions are synchronous; a transaction cannot be used
+ * after its end; rows are frozen; identifiers, keys and strings are stored unchanged.
  */
-export interface Store {
-  /**
-   * Reads a consistent view. The data may not be durable yet: callers that publish it or act on it call
-   * `waitUntilDurable()` after the read.
-   */
-  read<T>(work: (view: View) => T): Promise<T>;
+export interface Store extends View {
   /**
    * Runs a transaction, all or nothing. Resolves when it is durable. `name` is the operation, for messages. A
-   * transaction inside another or inside a read, and asynchronous work, fail as a bug of the emulator. If another state
+   * transaction inside another, and asynchronous work, fail as a bug of the emulator. If another state
    * replaced this one while it waited, or if its cause belongs to a replaced state, it fails with StateReplacedError.
    * Its writes name their `cause`, whose row is part of the transaction. Null means no cause.
    */
@@ -205,15 +202,20 @@ export interface Store {
    */
   export(head?: () => DocumentHead): AsyncIterable<string>;
   /** Contents of the present state. They can be read once and must be ended. */
-  readContents(): Promise<ConsistentContents>;
+  readContents(): ConsistentContents;
   /** Creates an empty store that is not durable, for a state that is to replace this one. */
   createEmptyStore(): Store;
   /** Loads a checksummed document into a separate store. Fails with StateFormatError if it is not a valid state. */
   load(document: AsyncIterable<Buffer>): Promise<LoadedState>;
   /** Creates a separate store from an exported document. Throws StateFormatError if the document is not a state. */
   parseDocument(document: unknown): Store;
-  /** Durably replaces the state with that of a store, all or nothing. That store must not be used afterwards. */
+  /**
+   * Durably replaces the state with that of a store, all or nothing. That store must not be used afterwards. Meanwhile
+   * transactions wait, and reads see the state that is being replaced.
+   */
   replaceWith(nextStore: Store, hooks?: ReplacementHooks): Promise<void>;
+  /** True while another state is about to replace this one. Nothing that cannot be undone may be started. */
+  readonly isBeingReplaced: boolean;
   /**
    * Resolves when all earlier commits are durable. Fails with StoreFailedError if the disk rejects writes, after the
    * lost changes were rolled back, and if the store is closed.

@@ -143,7 +143,7 @@ export class TraceExporter {
       this.#queue.delete(name);
     }
     this.#inFlight = names.size;
-    const spans = await this.#gatherSpans(names);
+    const spans = this.#gatherSpans(names);
     const { resource } = this.#options;
     const body = JSON.stringify(buildOtlpDocument(spans, resource, { name: "svc", version: svcVersion }));
     const acceptedCount = spans.length === 0 ? 0 : await this.#deliverSpans(body, spans.length);
@@ -153,9 +153,9 @@ export class TraceExporter {
   }
 
   /** Skips nodes that no longer exist, for example after a reset. */
-  async #gatherSpans(names: ReadonlyMap<string, FinishedCause>) {
+  #gatherSpans(names: ReadonlyMap<string, FinishedCause>) {
     const { store, deterministic } = this.#options;
-    const rows = await store.read((view) => gatherTraceNodes(view, names.keys())).catch(() => undefined);
+    const rows = gatherTraceNodes(store, names.keys());
     if (!rows) return [];
     const { nodes } = buildTrace(rows, {
       describeJob: () => undefined,

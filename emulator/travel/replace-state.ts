@@ -32,7 +32,7 @@ export async function replaceState(
   } = {},
 ): Promise<readonly ScheduledEntry[]> {
   await releaseClaims(newStore);
-  const [clock, rows] = await newStore.read((view) => [view.get(clockState, "clock"), view.list(clusterRows)] as const);
+  const [clock, rows] = [newStore.get(clockState, "clock"), newStore.list(clusterRows)] as const;
   if (!clock) throw new Error("The state has no clock");
   let runningEntries: readonly ScheduledEntry[] = [];
   const replacementHooks = {

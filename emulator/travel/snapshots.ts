@@ -157,7 +157,7 @@ export class Snapshots {
   async #isSame(otherStore: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
     const { store, faults } = this.#context;
     const compared = this.#comparedCollections.filter((collection) => collection !== causes);
-    const [otherCounts, ownCounts] = [await countEntries(otherStore, compared), await countEntries(store, compared)];
+    const [otherCounts, ownCounts] = [countEntries(otherStore, compared), countEntries(store, compared)];
     if (otherCounts.join() !== ownCounts.join()) return false;
     const changes = await compareStates(otherStore, store, compared);
     return describeDiff(changes, beside.faults, faults.toStored(), () => undefined).same;
@@ -186,7 +186,7 @@ export class Snapshots {
   restore(name: string): Promise<RestoreResult> {
     return this.#replaceExclusively(async (concurrent) => {
       const { store: snapshotState, snapshotHead } = await this.load(name);
-      await this.#requireSameClusters(name, snapshotState);
+      this.#requireSameClusters(name, snapshotState);
       await snapshotState.transaction("time of the snapshot", (tx) => {
         const row = tx.get(clockState, "clock");
         if (!row) throw new InvalidSnapshotError(name, "it has no clock");
@@ -200,7 +200,7 @@ export class Snapshots {
   replace(importedState: Store): Promise<RestoreResult> {
     return this.#replaceExclusively(async (concurrent) => {
       const { faults, requestLog } = this.#context;
-      const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(importedState));
+      const requests = Math.max(requestLog.lastNumber, readLastRequestNumber(importedState));
       return this.#restoreUnlessSame(importedState, { faults: faults.toStored(), ids: null, requests }, concurrent);
     });
   }
@@ -223,15 +223,15 @@ export class Snapshots {
     const { history } = store;
     if (!history) throw new HistoryUnavailableError();
     if ("to" in target && target.to > clock.now()) throw new RewindTargetInFutureError(clock.now());
-    const present = await store.read((view) => {
-      const { number: line } = history.getPosition();
-      return { causes: new Map(view.list(causes).map((row) => [row.id, row])), line };
-    });
+    const present = {
+      causes: new Map(store.list(causes).map((row) => [row.id, row])),
+      line: history.getPosition().number,
+    };
     const { first, chains, before, ids, reach } = await findRewindPoint(history, target, present);
     if (!first && "to" in target && target.to === clock.now())
       return { backupSnapshot: undefined, undone: 0, steps: [], dropped: [] };
     const { store: restoredState, past } = await history.restoreAfter(first ? first.number - 1 : present.line);
-    const storedCauses = await restoredState.read((view) => new Set(view.list(causes).map(({ id }) => id)));
+    const storedCauses = new Set(restoredState.list(causes).map(({ id }) => id));
     // The history only contains later results of a stored cause.
     if (before !== undefined && storedCauses.has(before))
       throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
@@ -247,7 +247,7 @@ export class Snapshots {
     // A clock advance can be undone in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
     const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:"));
-    const undoneSteps = await store.read((view) => describeSteps(view, undone, chains, present.causes));
+    const undoneSteps = describeSteps(store, undone, chains, present.causes);
     const restored = await this.#restoreStore(restoredState, beside, () => first !== undefined || concurrent.size > 0);
     const laterSteps = [...concurrent.values()]
       .filter(({ id }) => !present.causes.has(id))
@@ -334,8 +334,8 @@ export class Snapshots {
     return { name, at, saved_at: description?.saved_at ?? null, bytes, file: file ?? null };
   }
 
-  async #requireSameClusters(name: string, newStore: Store): Promise<void> {
-    const snapshotIds = (await newStore.read((view) => view.list(clusterRows, { by: "position" }))).map(({ id }) => id);
+  #requireSameClusters(name: string, newStore: Store): void {
+    const snapshotIds = newStore.list(clusterRows, { by: "position" }).map(({ id }) => id);
     const ownIds = this.#context.clusters.map(({ id }) => id);
     if (snapshotIds.join() === ownIds.join()) return;
     throw new InvalidSnapshotError(
@@ -346,11 +346,9 @@ export class Snapshots {
 }
 
 /** Returns the number of rows or mappings of each collection. */
-export const countEntries = (store: Store, collections: readonly Collection[]): Promise<number[]> =>
-  store.read((view) =>
-    collections.map((collection) =>
-      collection.kind === "rows" ? view.count(collection as unknown as Rows<object>) : view.size(collection),
-    ),
+export const countEntries = (store: Store, collections: readonly Collection[]): number[] =>
+  collections.map((collection) =>
+    collection.kind === "rows" ? store.count(collection as unknown as Rows<object>) : store.size(collection),
   );
 
 function findLastNumber(undone: readonly string[], stored: ReadonlySet<string>): number | undefined {

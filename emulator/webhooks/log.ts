@@ -41,8 +41,8 @@ export function showDelivery(view: View, id: number, form: WebhookJsonForm = "co
 /** Deletes the expired records. The request is not recorded as the cause, because a user cannot undo the deletion. */
 export async function deleteExpiredRecords(store: Store, now: number): Promise<void> {
   const batch = 500;
-  const countExpired = () => store.read((view) => view.count(deliveries, { by: "keep_until", to: now }));
-  while ((await countExpired()) > 0)
+  const countExpired = () => store.count(deliveries, { by: "keep_until", to: now });
+  while (countExpired() > 0)
     await store.transaction("deliveries.drop-expired", (tx) => purgeWebhookRecords(tx, now, batch), null);
 }
 

@@ -49,8 +49,8 @@ const createDeliveryListing = async (count: number) => {
   return async () => {
     const begin = performance.now();
     for (let i = 0; i < 300; i += 1) {
-      await store.read((view) => listDeliveries(view, {}, page));
-      await store.read((view) => listDeliveries(view, { outcome: "retrying" }, page));
+      listDeliveries(store, {}, page);
+      listDeliveries(store, { outcome: "retrying" }, page);
     }
     return performance.now() - begin;
   };

@@ -56,7 +56,7 @@ function measureMemoryBytes(): number {
 
 async function compareCosts(small: Store, large: Store): Promise<void> {
   const lookUp = (store: Store, count: number) => async (i: number) => {
-    await store.read((view) => view.lookup(owners, createIdentifier((i * 7_919) % count)));
+    store.lookup(owners, createIdentifier((i * 7_919) % count));
   };
   const write = (store: Store) => async (i: number) => {
     await store.transaction("map", (tx) => tx.map(owners, "eu-1", [`new ${i}`]));
@@ -78,10 +78,10 @@ async function comparePages(): Promise<void> {
       for (let id = 1; id <= count; id += 1) tx.put(people, createPerson(id, { age: id % 50 }));
     });
     return async () => {
-      await store.read((view) => [
-        view.list(people, { by: "age", reverse: true, offset: 20, limit: 50 }),
-        view.count(people, { by: "age", from: 10, to: 40 }),
-      ]);
+      [
+        store.list(people, { by: "age", reverse: true, offset: 20, limit: 50 }),
+        store.count(people, { by: "age", from: 10, to: 40 }),
+      ];
     };
   };
   const [small, large] = await measureAlternately(await table(100), await table(100_000), 20_000, 1);

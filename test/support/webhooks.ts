@@ -95,20 +95,18 @@ export async function createDeliveryFixture(
       store.transaction("happen", (tx) => {
         for (const activity of activities) emitEvent(tx, clock, createOccurrence(activity, clock.now()));
       }),
-    story: () =>
-      store.read((view) =>
-        view
-          .list(deliveries)
-          .map((delivery) => ({
-            webhook: delivery.webhook_id,
-            outcome: delivery.outcome,
-            attempts: listAttempts(view, delivery).map(
-              ({ at, status, error }) => `+${(at - initialTimeMs) / 60_000} ${status ?? error?.code}`,
-            ),
-          })),
-      ),
+    story: async () =>
+      store
+        .list(deliveries)
+        .map((delivery) => ({
+          webhook: delivery.webhook_id,
+          outcome: delivery.outcome,
+          attempts: listAttempts(store, delivery).map(
+            ({ at, status, error }) => `+${(at - initialTimeMs) / 60_000} ${status ?? error?.code}`,
+          ),
+        })),
     subscription: async (id) => {
-      const row = await store.read((view) => view.get(webhookRows, id));
+      const row = store.get(webhookRows, id);
       return row && { status: row.status, failure_count: row.failure_count };
     },
   };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Clock } from "../../../src/base/clock.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import { defineNumberedRows, storedTime, type Transaction, type View } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
 import type { ClusterHandlers } from "../context.ts";
@@ -20,11 +20,11 @@ type Comment = z.infer<typeof Comment>;
 export const comments = defineNumberedRows("comments", "comment", Comment, { contract: (row) => row.contract_id });
 
 export const commentHandlers = {
-  "comments.list": inView((view, { params, query }, { caller, fail }) => {
-    const contract = requireContractByNumber(view, caller, params.contract_id, fail);
+  "comments.list": ({ params, query }, { store, caller, fail }) => {
+    const contract = requireContractByNumber(store, caller, params.contract_id, fail);
     const newestFirst = { by: "contract", equals: contract.id, reverse: true } as const;
-    return mapPage(paginateSlice(view, comments, newestFirst, query), toCommentRecord);
-  }),
+    return mapPage(paginateSlice(store, comments, newestFirst, query), toCommentRecord);
+  },
 
   "comments.create": inTransaction((tx, { params, body }, context) => {
     const contract = requireContractByNumber(tx, context.caller, params.contract_id, context.fail);

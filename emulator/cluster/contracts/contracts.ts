@@ -4,7 +4,7 @@ import type { RejectionCode } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { toAddressKey } from "../../../src/base/email-address.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { emitCounterpartyChanges } from "../counterparties/rows.ts";
@@ -39,31 +39,31 @@ export const contractHandlers = {
     return {};
   }),
 
-  "contracts.status": inView((view, input, { caller, fail }) => {
-    const row = requireVisibleContract(view, caller, input, fail);
+  "contracts.status": (input, { store, caller, fail }) => {
+    const row = requireVisibleContract(store, caller, input, fail);
     return { contract_status: row.status, contract_name: row.name };
-  }),
+  },
 
-  "contracts.recipients": inView((view, { params }, { caller, fail }) => {
-    const row = requireContract(view, caller, params.composite_id, fail);
+  "contracts.recipients": ({ params }, { store, caller, fail }) => {
+    const row = requireContract(store, caller, params.composite_id, fail);
     // The response contains the rows of the recipients (DECISIONS.md, F13).
-    return { items: row.signatories.map((each, i) => toRecipient(view, row, each, i + 1)) };
-  }),
+    return { items: row.signatories.map((each, i) => toRecipient(store, row, each, i + 1)) };
+  },
 
-  "contracts.recipient-link": inView((view, { params, query }, { cluster, caller, fail }) => {
-    const row = requireContractByNumber(view, caller, params.contract_id, fail);
+  "contracts.recipient-link": ({ params, query }, { store, cluster, caller, fail }) => {
+    const row = requireContractByNumber(store, caller, params.contract_id, fail);
     const email = toAddressKey(query.recipient_email);
     const signatory = row.signatories.find((each) => toAddressKey(each.email) === email);
     if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
-    return { link: `${cluster.url}${readRecipientLinks(view, row).buildPath(email)}` };
-  }),
+    return { link: `${cluster.url}${readRecipientLinks(store, row).buildPath(email)}` };
+  },
 
-  "contracts.embedded-link": inView((view, { params, query }, { cluster, caller, fail }) => {
-    const row = requireContractByNumber(view, caller, params.contract_id, fail);
+  "contracts.embedded-link": ({ params, query }, { store, cluster, caller, fail }) => {
+    const row = requireContractByNumber(store, caller, params.contract_id, fail);
     const email = query.cp_email_id;
     if (!findPartyOfContact(row, email)) return fail("not-a-contact", { email });
-    return { url: `${cluster.url}${readRecipientLinks(view, row).buildPath(email)}` };
-  }),
+    return { url: `${cluster.url}${readRecipientLinks(store, row).buildPath(email)}` };
+  },
 } satisfies ClusterHandlers;
 
 interface SendOptions {

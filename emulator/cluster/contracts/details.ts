@@ -4,7 +4,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { type ContractType, contractTypes, templates } from "../../domain/workspaces.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import type { CallerContext, ClusterHandlers } from "../context.ts";
 import { reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
@@ -34,9 +34,8 @@ export const contractDetailHandlers = {
     return { data };
   }),
 
-  "contract-details.notes": inView((view, input, { caller, fail }) =>
-    toNoteRecord(requireVisibleContract(view, caller, input, fail)),
-  ),
+  "contract-details.notes": (input, { store, caller, fail }) =>
+    toNoteRecord(requireVisibleContract(store, caller, input, fail)),
 
   "contract-details.put-note": inTransaction((tx, { params, body }, { clock, caller, fail }) => {
     const row = requireContract(tx, caller, params.contract_id, fail);
@@ -66,10 +65,10 @@ export const contractDetailHandlers = {
     return body;
   }),
 
-  "contract-details.process-metrics": inView((view, { params }, { caller, fail }) => {
-    const row = requireContractByNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
+  "contract-details.process-metrics": ({ params }, { store, caller, fail }) => {
+    const row = requireContractByNumber(store, caller, params.contract_id, () => fail("contract-not-found"));
     return buildProcessMetrics(row);
-  }),
+  },
 
   "intake-form.update": inTransaction((tx, { params, body }, { clock, caller, fail, finding }) => {
     const row = requireContract(tx, caller, params.composite_id, fail);
@@ -88,9 +87,9 @@ export const contractDetailHandlers = {
     return { data, created: toIsoSeconds(at) };
   }),
 
-  "intake-form.responses": inView((view, { params, query }, { caller, fail }) => {
-    const row = requireContractByNumber(view, caller, params.contract_id, fail);
-    const creator = toOrgUser(view, row.created_by);
+  "intake-form.responses": ({ params, query }, { store, caller, fail }) => {
+    const row = requireContractByNumber(store, caller, params.contract_id, fail);
+    const creator = toOrgUser(store, row.created_by);
     const isTemplate = query.questionnaire_type === "TEMPLATE";
     const answers = isTemplate ? row.contract_data : row.intake_form?.data;
     const createdAt = isTemplate ? row.created_at : row.intake_form?.created_at;
@@ -99,7 +98,7 @@ export const contractDetailHandlers = {
       questionnaire_response_data: answers ?? {},
       respondents: createdAt === undefined ? [] : [{ created_at: toIsoSeconds(createdAt), ...response }],
     };
-  }),
+  },
 } satisfies ClusterHandlers;
 
 function storeAnswers(

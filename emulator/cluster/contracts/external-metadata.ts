@@ -1,5 +1,5 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { emitContractEvent, toCreatedContract, toPerformer } from "./records.ts";
 import { type Contract, contracts, requireContract, storeContractChange, toWorkspaceKey } from "./rows.ts";
@@ -18,16 +18,16 @@ export const externalMetadataHandlers = {
     return { external_metadata };
   }),
 
-  "external-metadata.show": inView((view, { params }, { caller, fail }) => {
-    const row = requireContract(view, caller, params.contract_id, fail);
+  "external-metadata.show": ({ params }, { store, caller, fail }) => {
+    const row = requireContract(store, caller, params.contract_id, fail);
     return { external_metadata: row.external_metadata ?? {} };
-  }),
+  },
 
-  "external-metadata.find": inView((view, { params }, { cluster, caller }) => {
+  "external-metadata.find": ({ params }, { store, cluster, caller }) => {
     const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
-    const rows = view.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
-    return rows.map((row) => toCreatedContract(view, { cluster }, row));
-  }),
+    const rows = store.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
+    return rows.map((row) => toCreatedContract(store, { cluster }, row));
+  },
 } satisfies ClusterHandlers;
 
 /** DECISIONS.md, F6 */

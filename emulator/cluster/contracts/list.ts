@@ -4,7 +4,7 @@ import { lookupTable } from "../../../src/base/object.ts";
 import { parseIsoTime } from "../../../src/base/quantities.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
 import { ProblemCollector } from "../../http/dialects/field-problems.ts";
-import { type FindingReporter, inView } from "../../http/handler.ts";
+import type { FindingReporter } from "../../http/handler.ts";
 import type { IndexQuery, View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { counterparties } from "../counterparties/rows.ts";
@@ -20,7 +20,7 @@ import {
 } from "./rows.ts";
 
 export const contractListHandlers = {
-  "contracts.list": inView((view, { query }, { cluster, caller, fail, finding }) => {
+  "contracts.list": ({ query }, { store, cluster, caller, fail, finding }) => {
     const { workspace } = caller;
     const problems = new ProblemCollector();
     const filters = parseFilters(query, workspace, problems, finding);
@@ -28,7 +28,7 @@ export const contractListHandlers = {
     const text = query.query?.trim().toLowerCase();
     const indexedSets = filters.flatMap(({ slices }) => (slices ? [slices] : []));
     const allContracts = [selectContractsOfWorkspace(workspace.id)];
-    const slices = findSmallest(view, [...indexedSets, allContracts]);
+    const slices = findSmallest(store, [...indexedSets, allContracts]);
     const conditions = filters.length + (text === undefined ? 0 : 1);
     const [firstSlice, ...otherSlices] = slices;
     if (
@@ -37,24 +37,24 @@ export const contractListHandlers = {
       conditions === (slices === allContracts ? 0 : 1) &&
       isInOrder(firstSlice)
     ) {
-      const page = paginateSlice(view, contracts, { ...firstSlice, reverse: true }, query);
-      return mapPage(page, (row) => toListedContract(view, { cluster }, row));
+      const page = paginateSlice(store, contracts, { ...firstSlice, reverse: true }, query);
+      return mapPage(page, (row) => toListedContract(store, { cluster }, row));
     }
-    const names = readNames(view, workspace, filters);
-    const candidates = new Set(slices.flatMap((slice) => view.list(contracts, slice)));
+    const names = readNames(store, workspace, filters);
+    const candidates = new Set(slices.flatMap((slice) => store.list(contracts, slice)));
     const rows = [...candidates].filter(
       (row) =>
         filters.every(({ field, matches }) => matches(values[field](row, names))) && matchesText(row, names, text),
     );
     rows.sort((a, b) => b.id - a.id);
-    return mapPage(paginateList(rows, query), (row) => toListedContract(view, { cluster }, row));
-  }),
+    return mapPage(paginateList(rows, query), (row) => toListedContract(store, { cluster }, row));
+  },
 
-  "contracts.list-v1": inView((view, { query }, { cluster, caller }) => {
+  "contracts.list-v1": ({ query }, { store, cluster, caller }) => {
     const newestFirst = { ...selectContractsOfWorkspace(caller.workspace.id), reverse: true };
-    const page = paginateSlice(view, contracts, newestFirst, query);
-    return mapPage(page, (row) => toNumberedContract(view, { cluster }, row));
-  }),
+    const page = paginateSlice(store, contracts, newestFirst, query);
+    return mapPage(page, (row) => toNumberedContract(store, { cluster }, row));
+  },
 } satisfies ClusterHandlers;
 
 type ContractIndex = keyof (typeof contracts)["indexes"];

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type * as z from "zod";
 import type { Address, AddressRequest } from "../../../src/api/contracts/counterparties.ts";
 import { ProblemCollector } from "../../http/dialects/field-problems.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { CallerContext, ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
@@ -18,9 +18,8 @@ import {
 } from "./rows.ts";
 
 export const counterpartyContactHandlers = {
-  "counterparty-contacts.list": inView((view, { params, query }, { caller, fail }) =>
-    paginateList(requireCounterparty(view, caller, params, fail).contacts, query),
-  ),
+  "counterparty-contacts.list": ({ params, query }, { store, caller, fail }) =>
+    paginateList(requireCounterparty(store, caller, params, fail).contacts, query),
 
   "counterparty-contacts.create": inTransaction((tx, { params, body }, context) => {
     const row = requireCounterparty(tx, context.caller, params, context.fail);
@@ -60,10 +59,10 @@ export const counterpartyContactHandlers = {
     tx.put(counterparties, { ...row, contacts });
   }),
 
-  "counterparty-addresses.list": inView((view, { params, query }, { caller, fail }) => {
-    const { addresses } = requireCounterparty(view, caller, params, fail);
+  "counterparty-addresses.list": ({ params, query }, { store, caller, fail }) => {
+    const { addresses } = requireCounterparty(store, caller, params, fail);
     return paginateList(addresses.map(toAddressRecord), query);
-  }),
+  },
 
   "counterparty-addresses.create": inTransaction((tx, { params, body }, context) => {
     const row = requireCounterparty(tx, context.caller, params, context.fail);

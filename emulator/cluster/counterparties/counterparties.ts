@@ -4,7 +4,7 @@ import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { toAddressKey } from "../../../src/base/email-address.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
 import { ProblemCollector } from "../../http/dialects/field-problems.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
 import { toPerformer } from "../contracts/records.ts";
@@ -19,14 +19,14 @@ import {
 } from "./rows.ts";
 
 export const counterpartyHandlers = {
-  "counterparties.list": inView((view, { query }, { caller }) => {
+  "counterparties.list": ({ query }, { store, caller }) => {
     const slice = { by: "workspace", equals: caller.workspace.id } as const;
     const filter = createFilter(query);
     const page = filter
-      ? paginateList(view.list(counterparties, slice).filter(filter), query)
-      : paginateSlice(view, counterparties, slice, query);
+      ? paginateList(store.list(counterparties, slice).filter(filter), query)
+      : paginateSlice(store, counterparties, slice, query);
     return mapPage(page, toCounterpartyRecord);
-  }),
+  },
 
   "counterparties.create": inTransaction((tx, { body }, context) => {
     const problems = findProblems(body, context.caller.workspace);
@@ -53,9 +53,8 @@ export const counterpartyHandlers = {
     return toCounterpartyRecord(row);
   }),
 
-  "counterparties.show": inView((view, { params }, { caller, fail }) =>
-    toCounterpartyRecord(requireCounterparty(view, caller, params, fail)),
-  ),
+  "counterparties.show": ({ params }, { store, caller, fail }) =>
+    toCounterpartyRecord(requireCounterparty(store, caller, params, fail)),
 
   "counterparties.update": inTransaction((tx, { params, body }, context) => {
     const row = requireCounterparty(tx, context.caller, params, context.fail);

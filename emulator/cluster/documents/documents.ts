@@ -45,7 +45,7 @@ export const documentHandlers = {
   },
 
   "documents.preview": async ({ body }, { store, blobs, clock, caller, fail, finding }) => {
-    const template = await store.read((view) => findTemplate(view, caller.workspace, body.contract_template_id));
+    const template = findTemplate(store, caller.workspace, body.contract_template_id);
     if (!template) {
       return fail("invalid-fields", { contract_template_id: [formatRowNotFound(body.contract_template_id)] });
     }
@@ -57,7 +57,7 @@ export const documentHandlers = {
   },
 
   "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
-    const row = await store.read((view) => requireContractByNumber(view, caller, params.contract_id, fail));
+    const row = requireContractByNumber(store, caller, params.contract_id, fail);
     const document = findNewestVersion(row, docxMediaType);
     const isOutdated = document !== row.versions.at(-1);
     if (!document || (isOutdated && !body.fallback_to_last_available_docx))
@@ -67,10 +67,8 @@ export const documentHandlers = {
 
   // Without a version, this returns the text of the PDF that is generated for a template contract (DECISIONS.md, F19).
   "documents.content": async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
-    const { row, sheet } = await store.read((view) => {
-      const row = requireVisibleContract(view, caller, { params, headers }, fail);
-      return { row, sheet: createContractSheet(view, row) };
-    });
+    const row = requireVisibleContract(store, caller, { params, headers }, fail);
+    const sheet = createContractSheet(store, row);
     const { contract_version_id: id, text_format } = query;
     const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
     if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [formatRowNotFound(id)] });
@@ -116,7 +114,7 @@ export const documentHandlers = {
 
   "documents.upload-version": async ({ params, body }, { store, blobs, pdfs, clock, settings, caller, fail }) => {
     const upload = await getUpload(body.document_name, body.document_base_64, pdfs, fail);
-    await store.read((view) => requireContractByNumber(view, caller, params.contract_id, fail));
+    requireContractByNumber(store, caller, params.contract_id, fail);
     const blob = await storeFile(blobs, upload.file);
     return store.transaction("documents.upload-version", (tx) => {
       const row = requireContractByNumber(tx, caller, params.contract_id, fail);
@@ -141,7 +139,7 @@ export const documentHandlers = {
   "documents.add-supporting": async ({ params, body }, { store, blobs, clock, caller, fail }) => {
     const file = decodeFileBase64(body.file_base64);
     if (!file) return fail("invalid-fields", { file_base64: ["Input should be valid base64"] });
-    await store.read((view) => requireContract(view, caller, params.composite_id, fail));
+    requireContract(store, caller, params.composite_id, fail);
     const blob = await storeFile(blobs, file);
     return store.transaction("documents.add-supporting", (tx) => {
       const row = requireContract(tx, caller, params.composite_id, fail);
@@ -167,10 +165,8 @@ async function getDocument(
   format: "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF",
   { store, caller, fail, finding }: ClusterCall<"not-found" | "no-document">,
 ): Promise<{ readonly row: Contract; readonly document: ContractDocument }> {
-  const { row, sheet } = await store.read((view) => {
-    const row = requireContract(view, caller, composite, fail);
-    return { row, sheet: createContractSheet(view, row) };
-  });
+  const row = requireContract(store, caller, composite, fail);
+  const sheet = createContractSheet(store, row);
   const docx = format === "PDF" ? undefined : findNewestVersion(row, docxMediaType);
   if (docx) return { row, document: docx };
   if (format === "DOCX") return fail("no-document", { format });

@@ -49,7 +49,7 @@ export const authorizeClient: ForwardedHandler = async (request, context, findin
   if (cluster_id !== undefined && cluster_id !== context.cluster.id) {
     // The router requests this cluster directly. A person who reached the cluster without the router is redirected to
     // the router.
-    const otherCluster = await context.store.read((view) => view.get(clusterRows, cluster_id));
+    const otherCluster = context.store.get(clusterRows, cluster_id);
     const { publicUrl } = context.settings;
     if (otherCluster) return createRedirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
@@ -57,7 +57,7 @@ export const authorizeClient: ForwardedHandler = async (request, context, findin
   // A repeated client_id or redirect_uri makes the redirect target ambiguous.
   if (repeatedName === "client_id" || repeatedName === "redirect_uri")
     return createProblemPage(400, `${formatRepeatedParameter(repeatedName)}.`);
-  const client = await context.store.read((view) => view.get(oauthClients, client_id));
+  const client = context.store.get(oauthClients, client_id);
   if (!client) return createProblemPage(400, `Client ${JSON.stringify(client_id)} not found.`);
   const redirectTo = findAllowedRedirect(client, redirect_uri);
   // A redirect to a URI that the client did not register would leak errors.
@@ -128,14 +128,14 @@ async function signIn(
   const { svc_user, prompt = "", max_age } = parameters;
   const isExpected = ({ id }: User) => expectedSub === undefined || expectedSub === String(id);
   if (svc_user !== undefined) {
-    const user = await store.read((view) => findUserByEmail(view, cluster.id, svc_user));
-    if (!user) return store.read((view) => createUnknownUserPage(view, parameters, cluster.id));
+    const user = findUserByEmail(store, cluster.id, svc_user);
+    if (!user) return createUnknownUserPage(store, parameters, cluster.id);
     return isExpected(user)
       ? grant(context, authorization, user, undefined)
       : redirectBack(context, authorization, loginRequired);
   }
 
-  const signIn = await store.read((view) => readSession(view, request, context));
+  const signIn = readSession(store, request, context);
   const prompts = parseOAuthScope(prompt);
   const requiresSignIn = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
   if (signIn && isExpected(signIn.user) && !requiresSignIn) {
@@ -145,7 +145,7 @@ async function signIn(
     }
   }
   if (prompts.includes("none")) return redirectBack(context, authorization, loginRequired);
-  return store.read((view) => createSignInPage(view, parameters, clientName));
+  return createSignInPage(store, parameters, clientName);
 }
 
 /** No signed-in user satisfies the request (OpenID Connect Core, 3.1.2.6). */

@@ -23,7 +23,7 @@ import { handleTokenRequest } from "./token-endpoint.ts";
 import { getPublicJwk, issueTokens, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
 
 /** The router replaces the URLs (OpenID Connect Discovery, 3). */
-const getOpenIdConfiguration: ForwardedHandler = async (_, { cluster }) => {
+const getOpenIdConfiguration: ForwardedHandler = (_, { cluster }) => {
   const toUrl = (path: string) => `${cluster.url}${path}`;
   return createJsonPassthrough(200, {
     issuer: cluster.url,
@@ -105,7 +105,7 @@ const respondWithUserinfo: ForwardedHandler = async (request, context) => {
   const clusterClaim = { cluster: context.cluster.id };
   // A client without a user acts for itself.
   if (sub === client_id) return createJsonPassthrough(200, { sub, ...clusterClaim });
-  const user = await context.store.read((view) => findUserById(view, context.cluster.id, Number(sub)));
+  const user = findUserById(context.store, context.cluster.id, Number(sub));
   return user
     ? createJsonPassthrough(200, { sub, ...buildUserClaims(user, String(scope)), ...clusterClaim })
     : createRejection("refused-token");
@@ -124,23 +124,21 @@ function createRejection(code: "no-access-token" | "refused-token"): Passthrough
 }
 
 /** Every provider is offered, because emulated providers accept every address (DECISIONS.md, R34). */
-const getLoginOptions: ForwardedHandler = async ({ body }, { store, cluster, settings }) => {
+const getLoginOptions: ForwardedHandler = ({ body }, { store, cluster, settings }) => {
   const request = LoginV2Request.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonPassthrough(400, { detail: "The request has no email" });
-  return store.read((view) => {
-    const user = findUserByEmail(view, cluster.id, request.data.email);
-    if (!user) return createJsonPassthrough(404, { detail: "No account with this e-mail" });
-    return createJsonPassthrough(200, {
-      cluster_id: cluster.id,
-      email: user.email,
-      name: user.name,
-      workspace: { id: user.workspace_id, name: view.get(workspaces, user.workspace_id)?.name },
-      sign_in: OAuthProviderType.options.map((provider) => ({
-        method: "oauth",
-        provider,
-        login_url: `${settings.publicUrl}/api/v1/svc_auth/oauth/login?${new URLSearchParams({ provider, cluster_id: cluster.id })}`,
-      })),
-    });
+  const user = findUserByEmail(store, cluster.id, request.data.email);
+  if (!user) return createJsonPassthrough(404, { detail: "No account with this e-mail" });
+  return createJsonPassthrough(200, {
+    cluster_id: cluster.id,
+    email: user.email,
+    name: user.name,
+    workspace: { id: user.workspace_id, name: store.get(workspaces, user.workspace_id)?.name },
+    sign_in: OAuthProviderType.options.map((provider) => ({
+      method: "oauth",
+      provider,
+      login_url: `${settings.publicUrl}/api/v1/svc_auth/oauth/login?${new URLSearchParams({ provider, cluster_id: cluster.id })}`,
+    })),
   });
 };
 

@@ -35,7 +35,7 @@ export async function getSigningKey({
   cluster,
   settings,
 }: Pick<ClusterContext, "store" | "cluster" | "settings">): Promise<PrivateJwk> {
-  const storedKey = await store.read((view) => view.get(signingKeys, cluster.id));
+  const storedKey = store.get(signingKeys, cluster.id);
   if (storedKey) return storedKey.jwk;
   const jwk = await createPrivateJwk(settings.deterministic ? `${cluster.id}\0${cluster.key}` : undefined);
   return store.transaction("make a signing key", (tx) => {

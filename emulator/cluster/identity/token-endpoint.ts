@@ -37,7 +37,7 @@ export const handleTokenRequest: ForwardedHandler = async (request, context) => 
   const redeem = redeemers[parameters.grant_type];
   if (!redeem)
     return createOAuthError("unsupported_grant_type", "Only authorization_code and refresh_token are supported");
-  const client = await context.store.read((view) => authenticateClient(view, request, parameters));
+  const client = authenticateClient(context.store, request, parameters);
   if (client === "unnamed") return createOAuthError("invalid_request", "client_id is missing");
   if (client === "twice") return createOAuthError("invalid_request", duplicateClientAuthMessage);
   if (client === "unproven") {

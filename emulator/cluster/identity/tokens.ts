@@ -31,7 +31,7 @@ export type TokenGrant = Pick<RefreshToken, "client_id" | "user_id" | "scope" | 
 export async function issueTokens(context: SigningContext, grant: TokenGrant) {
   const { store, cluster, settings, clock, ids } = context;
   const { client_id, user_id, scope, nonce } = grant;
-  const user = user_id === null ? undefined : await store.read((view) => findUserById(view, cluster.id, user_id));
+  const user = user_id === null ? undefined : findUserById(store, cluster.id, user_id);
   const now = Math.floor(clock.now() / 1_000);
   const commonClaims = {
     iss: settings.publicUrl,
@@ -77,7 +77,7 @@ export async function verifyAccessToken(context: SigningContext, token: string):
 /** Undefined if no cluster of this issuer signed it. It may have expired (OpenID Connect Core, 3.1.2.1). */
 export async function verifyIdTokenSubject({ store, settings }: SigningContext, token: string) {
   const cluster = readClusterClaim(token);
-  const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
+  const key = cluster === undefined ? undefined : store.get(signingKeys, cluster);
   if (!key) return undefined;
   const options = { typ: "JWT", issuer: settings.publicUrl, currentDate: new Date(0) };
   return (await verifyToken(key.jwk, token, options))?.sub;

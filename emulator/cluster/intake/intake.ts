@@ -4,7 +4,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { type Workspace, workflows } from "../../domain/workspaces.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
@@ -57,11 +57,10 @@ export const intakeHandlers = {
     return toIntakeDetail(tx, row, now);
   }),
 
-  "intake.list": inView((view, { query }, { caller, fail }) => listIntakePage(view, caller.workspace, query, fail)),
+  "intake.list": ({ query }, { store, caller, fail }) => listIntakePage(store, caller.workspace, query, fail),
 
-  "intake.show": inView((view, { params }, { clock, caller, fail }) =>
-    toIntakeDetail(view, requireIntake(view, caller.workspace, params.intake_id, fail), clock.now()),
-  ),
+  "intake.show": ({ params }, { store, clock, caller, fail }) =>
+    toIntakeDetail(store, requireIntake(store, caller.workspace, params.intake_id, fail), clock.now()),
 
   "intake.update": inTransaction((tx, { params, body }, { clock, caller, fail }) => {
     const row = requireIntake(tx, caller.workspace, params.intake_id, fail);

@@ -145,16 +145,13 @@ const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
 const inviteInfo = "/auth/v3/invite_info/";
 
 /** An unknown token gets a 404, so that a broadcast finds the right cluster (DECISIONS.md, R34). */
-export const respondToInvitation: ForwardedHandler = async ({ method, parsedTarget }, { store, cluster }) => {
+export const respondToInvitation: ForwardedHandler = ({ method, parsedTarget }, { store, cluster }) => {
   const query = method === "GET" ? parseInvitationQuery(parsedTarget) : undefined;
   if (!query) return undefined;
-  const record = await store.read((view) => {
-    const invitation = findInvitation(view, cluster.id, query.token);
-    return invitation && (query.kind ?? invitation.kind) === invitation.kind
-      ? toInvitationRecord(view, invitation)
-      : undefined;
-  });
-  return record ? createJsonPassthrough(200, record) : createJsonPassthrough(404, { detail: "Invitation not found" });
+  const invitation = findInvitation(store, cluster.id, query.token);
+  return invitation && (query.kind ?? invitation.kind) === invitation.kind
+    ? createJsonPassthrough(200, toInvitationRecord(store, invitation))
+    : createJsonPassthrough(404, { detail: "Invitation not found" });
 };
 
 interface InvitationQuery {

@@ -130,7 +130,7 @@ export async function createDocumentResponse(
   { store, blobs }: Pick<ClusterContext, "store" | "blobs">,
   finding: FindingReporter,
 ): Promise<Passthrough | undefined> {
-  const sheet = await store.read((view) => createContractSheet(view, contract));
+  const sheet = createContractSheet(store, contract);
   const document = await getLatestDocument(contract, sheet, finding);
   if (!document) return undefined;
   const { file_name, content_type } = document;

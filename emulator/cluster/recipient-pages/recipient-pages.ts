@@ -28,7 +28,7 @@ export const handleRecipientPage: ForwardedHandler = async (request, context, fi
   const [, composite, document] = contractPath.exec(parsedTarget.path) ?? [];
   if (composite === undefined) return undefined;
   const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(parsedTarget.search) };
-  const result = await context.store.read((view) => openContractLink(view, link));
+  const result = openContractLink(context.store, link);
   if (typeof result === "string") return renderLinkProblem(result, link);
 
   const { contract, person } = result;
@@ -57,22 +57,13 @@ function showPage(
   link: ContractLink,
   problem?: RecipientFormProblem,
   input?: OAuthParameters,
-): Promise<Passthrough> {
-  return store.read((view) => {
-    const result = openContractLink(view, link);
-    if (typeof result === "string") return renderLinkProblem(result, link);
-    const contractView = createContractView(view, result);
-    if (result.person) {
-      return renderPersonPage(
-        contractView,
-        createRecipientView(view, result.person, contractView),
-        problem,
-        input,
-        link.query.get("done"),
-      );
-    }
-    return renderContractPage(contractView);
-  });
+): Passthrough {
+  const result = openContractLink(store, link);
+  if (typeof result === "string") return renderLinkProblem(result, link);
+  const contractView = createContractView(store, result);
+  if (!result.person) return renderContractPage(contractView);
+  const recipientView = createRecipientView(store, result.person, contractView);
+  return renderPersonPage(contractView, recipientView, problem, input, link.query.get("done"));
 }
 
 /** Performs the action of a form and redirects to the page, so that reloading it does not submit the form again. */

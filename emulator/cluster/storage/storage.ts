@@ -20,7 +20,7 @@ const unsignedHeader = /^x-amz-(?!(?:checksum|content|decoded|sdk|user)-|date$|t
 export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
   "storage.put": async ({ params, body }, context) => {
     rejectCredentials(context);
-    const object = await requireSignedObject("PUT", params.object_key, context);
+    const object = requireSignedObject("PUT", params.object_key, context);
     const unsigned = Object.keys(context.request.headers).filter((name) => unsignedHeader.test(name));
     if (unsigned.length > 0) {
       return context.fail("storage-unsigned-headers", { headers: unsigned, ...createRequestIds(context) });
@@ -42,7 +42,7 @@ export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", C
   },
 
   "storage.get": async ({ params }, context) => {
-    const object = await requireSignedObject("GET", params.object_key, context);
+    const object = requireSignedObject("GET", params.object_key, context);
     const content = object.blob && (await context.blobs.open(object.blob.sha256));
     if (!object.blob || !content) {
       return context.fail("storage-no-such-key", {
@@ -69,17 +69,14 @@ type StorageCall = ClusterContext &
   HandlerCall<"storage-two-mechanisms" | "storage-expired" | "storage-signature-mismatch", unknown>;
 
 /** The expiry is compared with the virtual time of the request's arrival (DECISIONS.md, P24). */
-async function requireSignedObject(method: "GET" | "PUT", key: string, context: StorageCall): Promise<StoredObject> {
+function requireSignedObject(method: "GET" | "PUT", key: string, context: StorageCall): StoredObject {
   const { request, clock, store, cluster, fail } = context;
   // Undeclared methods also reach this function.
   if (request.method !== method) return fail("storage-signature-mismatch", createRequestIds(context));
   if (request.headers.authorization && hasUrlSignature(request.parsedTarget.search))
     return fail("storage-two-mechanisms", createRequestIds(context));
   const nowMs = clock.now();
-  const [object, signingKey] = await store.read((view) => [
-    view.get(storedObjects, key),
-    findStorageKey(view, cluster.id),
-  ]);
+  const [object, signingKey] = [store.get(storedObjects, key), findStorageKey(store, cluster.id)];
   if (!object || !signingKey) return fail("storage-signature-mismatch", createRequestIds(context));
 
   const signedRequest = {

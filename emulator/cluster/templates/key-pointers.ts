@@ -4,7 +4,7 @@ import type { setKeyPointers } from "../../../src/api/contracts/key-pointers.ts"
 import type { InputOf } from "../../../src/api/operation.ts";
 import { type ContractType, contractTypes, IntakeQuestion } from "../../domain/workspaces.ts";
 import { ProblemCollector } from "../../http/dialects/field-problems.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import { defineNumberedRows, type Transaction, type View } from "../../store/port.ts";
 import type { CallerContext, ClusterHandlers } from "../context.ts";
 import { requireVisibleContract } from "../contracts/access.ts";
@@ -32,21 +32,21 @@ export const keyPointers = defineNumberedRows("key_pointers", "key_pointer", Key
 });
 
 export const keyPointerHandlers = {
-  "key-pointers.definitions": inView((view, { query }, { caller, fail }) => {
+  "key-pointers.definitions": ({ query }, { store, caller, fail }) => {
     const problems = new ProblemCollector();
-    const type = findNamedContractType(view, caller.workspace, query.contract_type_id, problems);
+    const type = findNamedContractType(store, caller.workspace, query.contract_type_id, problems);
     if (!type) return fail("invalid-fields", problems.fields);
     return buildSections(type).map(({ section, descriptors }) => ({
       id: section.id,
       descriptors: descriptors.map(toAttributeRecord),
       section,
     }));
-  }),
+  },
 
-  "key-pointers.list": inView((view, input, { caller, fail }) => {
-    const contract = requireVisibleContract(view, caller, input, fail);
-    return listKeyPointers(view, contract).map(toKeyPointerRecord);
-  }),
+  "key-pointers.list": (input, { store, caller, fail }) => {
+    const contract = requireVisibleContract(store, caller, input, fail);
+    return listKeyPointers(store, contract).map(toKeyPointerRecord);
+  },
 
   "key-pointers.set": inTransaction((tx, { params, body }, context) => {
     const contract = requireContract(tx, context.caller, params.composite_id, context.fail);

@@ -11,19 +11,18 @@ import {
   templates,
   type Workspace,
 } from "../../domain/workspaces.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { requireOwnRow } from "../workspace/workspace-rows.ts";
 
 export const templateHandlers = {
-  "templates.list": inView((view, { query }, { caller }) => {
-    const all = view.list(templates, { by: "workspace", equals: caller.workspace.id });
+  "templates.list": ({ query }, { store, caller }) => {
+    const all = store.list(templates, { by: "workspace", equals: caller.workspace.id });
     return { items: all.filter((row) => matchesTemplateQuery(row, query)).map(toTemplateRecord) };
-  }),
+  },
 
-  "templates.show": inView((view, { params }, { caller, fail }) =>
-    toTemplateRecord(requireOwnRow(view, templates, caller, params.template_id, fail)),
-  ),
+  "templates.show": ({ params }, { store, caller, fail }) =>
+    toTemplateRecord(requireOwnRow(store, templates, caller, params.template_id, fail)),
 
   "templates.update": inTransaction((tx, { params, body }, { caller, fail }) => {
     const row = requireOwnRow(tx, templates, caller, params.template_id, fail);
@@ -32,20 +31,20 @@ export const templateHandlers = {
     return toTemplateRecord(after);
   }),
 
-  "templates.metadata": inView((view, { params }, { caller, fail }) => {
-    const { attributes, counter_party_kind } = requireOwnRow(view, templates, caller, params.template_id, fail);
+  "templates.metadata": ({ params }, { store, caller, fail }) => {
+    const { attributes, counter_party_kind } = requireOwnRow(store, templates, caller, params.template_id, fail);
     return { attributes: attributes.map(toAttributeRecord), counter_party_kind };
-  }),
+  },
 
-  "contract-types.list": inView((view, _, { caller }) => {
-    const all = view.list(contractTypes, { by: "workspace", equals: caller.workspace.id });
+  "contract-types.list": (_, { store, caller }) => {
+    const all = store.list(contractTypes, { by: "workspace", equals: caller.workspace.id });
     return all.map(({ id, name }) => ({ id, name }));
-  }),
+  },
 
   // In an emulated workspace, every entity can sign contracts of every type.
-  "contract-types.entities": inView((view, { params }, { caller, fail }) => {
-    requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
-    const all = view.list(entities, { by: "workspace", equals: caller.workspace.id });
+  "contract-types.entities": ({ params }, { store, caller, fail }) => {
+    requireOwnRow(store, contractTypes, caller, params.contract_type_id, fail);
+    const all = store.list(entities, { by: "workspace", equals: caller.workspace.id });
     return all.map((entity) => ({
       entity_id: entity.id,
       entity_name: entity.name,
@@ -54,17 +53,17 @@ export const templateHandlers = {
       ...(entity.address && { address: entity.address }),
       is_primary: entity.is_primary,
     }));
-  }),
+  },
 
-  "contract-types.intake-form": inView((view, { params }, { caller, fail }) => {
-    const { intake_form } = requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
+  "contract-types.intake-form": ({ params }, { store, caller, fail }) => {
+    const { intake_form } = requireOwnRow(store, contractTypes, caller, params.contract_type_id, fail);
     return intake_form.map(toAttributeRecord);
-  }),
+  },
 
-  "organizations.entities": inView((view, _, { caller: { workspace } }) => {
-    const all = view.list(entities, { by: "workspace", equals: workspace.id });
+  "organizations.entities": (_, { store, caller: { workspace } }) => {
+    const all = store.list(entities, { by: "workspace", equals: workspace.id });
     return all.map((entity) => toEntityRecord(entity, workspace));
-  }),
+  },
 
   "organizations.types": ({ query }, { caller: { workspace }, fail }) => {
     const code = query.jurisdiction_iso_code;

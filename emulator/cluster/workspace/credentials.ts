@@ -14,16 +14,14 @@ export function createApiKeyAuthenticator(
   context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
 ): Authenticator<ClusterContext, AuthenticatedMember> {
   const checkRateLimit = createRateLimit(context.settings.rateLimit, context.wall);
-  return async ({ headers }, { logEntry }) => {
-    const member = await context.store.read((view) => {
-      const workspace = authenticateWorkspace(view, context.cluster.id, headers);
-      // The log line names the workspace even if the user is rejected.
-      logEntry.workspaceId = workspace.id;
-      return { workspace, user: getUser(view, workspace, headers["user-email"]) };
-    });
-    if (member.workspace.is_suspended) fail("workspace-suspended");
-    checkRateLimit(member.workspace.id, fail);
-    return member;
+  return ({ headers }, { logEntry }) => {
+    const workspace = authenticateWorkspace(context.store, context.cluster.id, headers);
+    // The log line names the workspace even if the user is rejected.
+    logEntry.workspaceId = workspace.id;
+    const user = getUser(context.store, workspace, headers["user-email"]);
+    if (workspace.is_suspended) fail("workspace-suspended");
+    checkRateLimit(workspace.id, fail);
+    return { workspace, user };
   };
 }
 

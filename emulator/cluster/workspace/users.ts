@@ -2,7 +2,6 @@ import * as z from "zod";
 import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
 import { toAddressKey } from "../../../src/base/email-address.ts";
 import { roles, type User, users } from "../../domain/workspaces.ts";
-import { inView } from "../../http/handler.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { mapPage, paginateList } from "../response.ts";
@@ -10,19 +9,19 @@ import { mapPage, paginateList } from "../response.ts";
 import { createUnusedId, findMemberByEmail } from "./workspace-rows.ts";
 
 export const userHandlers = {
-  "users.list": inView((view, { query }, { caller }) => {
+  "users.list": ({ query }, { store, caller }) => {
     const slice = { by: "workspace", equals: caller.workspace.id } as const;
-    const names = new Map(view.list(roles, slice).map(({ id, name }) => [id, name]));
-    const matches = view
+    const names = new Map(store.list(roles, slice).map(({ id, name }) => [id, name]));
+    const matches = store
       .list(users, slice)
       .filter(({ email, name }) => contains(email, query.user_email) && contains(name, query.user_name));
     return mapPage(paginateList(matches, query), (user) => toUserRecord(user, names));
-  }),
+  },
 
-  "users.roles": inView((view, _, { caller }) => {
-    const all = view.list(roles, { by: "workspace", equals: caller.workspace.id });
+  "users.roles": (_, { store, caller }) => {
+    const all = store.list(roles, { by: "workspace", equals: caller.workspace.id });
     return { active_roles: all.map(({ id, name }) => ({ id, name })) };
-  }),
+  },
 } satisfies ClusterHandlers;
 
 const contains = (text: string, searchText: string | undefined): boolean =>

@@ -29,10 +29,10 @@ interface InitialStateOptions {
 }
 
 /** Writes the seed into an empty state, with the keys and secrets that were created at the start. */
-export async function createSeedWriter(options: InitialStateOptions): Promise<(tx: Transaction) => void> {
+export function createSeedWriter(options: InitialStateOptions): (tx: Transaction) => void {
   const { store, ids, settings, clock, at } = options;
   // With --deterministic, the same keys are drawn again, because later draws depend on it.
-  const seed = settings.deterministic ? options.seed : await store.read((view) => retainKeys(view, options.seed));
+  const seed = settings.deterministic ? options.seed : retainKeys(store, options.seed);
   return (tx) => {
     ids.restart();
     applySeed(tx, seed, ids);
@@ -85,9 +85,7 @@ export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | 
 export const blobCollections: readonly AnyRows[] = [contracts, storedObjects];
 
 export async function findReferencedBlobs(store: Store): Promise<ReadonlySet<string>> {
-  const rows = await store.read((view) =>
-    blobCollections.flatMap((collection) => view.list(collection as Rows<object>)),
-  );
+  const rows = blobCollections.flatMap((collection) => store.list(collection as Rows<object>));
   return findHashes(formatRows(rows));
 }
 

@@ -78,7 +78,7 @@ async function initializeState(
   { seed, isSeedChosen, ids, wall, report }: OpenStateOptions,
 ): Promise<OpenedState> {
   const { store } = parts;
-  const clusters = await readClusters(store);
+  const clusters = readClusters(store);
   if (clusters.length > 0) {
     if (isSeedChosen) report(describeUnusedSeed(seed, clusters));
     await releaseClaims(store);
@@ -89,7 +89,7 @@ async function initializeState(
     return { ...parts, clusters, snapshotHead: undefined };
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
-  return { ...parts, clusters: await readClusters(store), snapshotHead: undefined };
+  return { ...parts, clusters: readClusters(store), snapshotHead: undefined };
 }
 
 /** A reset changes no clusters, because their listeners are open. */
@@ -105,7 +105,7 @@ function describeUnusedSeed(seed: Seed, clusters: readonly ClusterRow[]): string
 async function openCopy(origin: StateSource, options: OpenStateOptions): Promise<OpenedState> {
   const { file, ids, wall } = options;
   const { store: sourceStore, snapshotHead } = await origin.load(wall);
-  const clusters = await readClusters(sourceStore);
+  const clusters = readClusters(sourceStore);
   if (clusters.length === 0) throw createCopyError("The initial state has no clusters");
   await releaseClaims(sourceStore);
   if (file && (await holdsState(file, wall)))
@@ -113,7 +113,7 @@ async function openCopy(origin: StateSource, options: OpenStateOptions): Promise
   const isStored = file !== undefined || options.database !== undefined;
   const parts = isStored ? await openParts(options) : createMemoryParts(sourceStore, origin.uploads);
   const { store, blobs } = parts;
-  if (options.database && (await readClusters(store)).length > 0) {
+  if (options.database && readClusters(store).length > 0) {
     await store.close();
     const nextStep = "Use another one with the option schema, or continue this state";
     throw createCopyError("The store already contains a state", nextStep);
@@ -138,7 +138,7 @@ function createCopyError(problem: string, nextStep?: string): StateFormatError {
 async function holdsState(file: string, wall: WallClock): Promise<boolean> {
   if (!existsSync(file)) return false;
   const { store } = await readStoredState({ path: file, collections, wall });
-  return (await readClusters(store)).length > 0;
+  return readClusters(store).length > 0;
 }
 
 const defaultHistoryBytes = 256 * 2 ** 20;
@@ -192,8 +192,7 @@ async function collect(work: () => Promise<number> | undefined, report: OpenStat
   }
 }
 
-const readClusters = (store: Store): Promise<readonly ClusterRow[]> =>
-  store.read((view) => view.list(clusterRows, { by: "position" }));
+const readClusters = (store: Store): readonly ClusterRow[] => store.list(clusterRows, { by: "position" });
 
 /** Users may remove the files of a running emulator. */
 export const fileCheckIntervalMs = 2_000;

@@ -29,10 +29,10 @@ const runFileToken: ControlTokenInfo = { name: localToken, role: "admin", hash: 
  */
 export const createAuthenticators = (context: KnownCaller) =>
   ({
-    "control-token": async ({ headers }, { operation, logEntry }): Promise<ControlCaller> => {
+    "control-token": ({ headers }, { operation, logEntry }): ControlCaller => {
       const credential = parseBearerToken(headers.authorization);
       if (credential === undefined) return fail("no-control-token");
-      const caller = (await findCaller(credential, headers.cookie, context)) ?? fail("unknown-control-token");
+      const caller = findCaller(credential, headers.cookie, context) ?? fail("unknown-control-token");
       logEntry.caller = caller.token.name;
       logEntry.workspaceId = caller.token.workspace?.id;
       const { name: token, role } = caller.token;
@@ -43,15 +43,15 @@ export const createAuthenticators = (context: KnownCaller) =>
     },
   }) satisfies Authenticators;
 
-async function findCaller(
+function findCaller(
   credential: string,
   cookies: string | undefined,
   { token, tokens, sessions }: KnownCaller,
-): Promise<ControlCaller | undefined> {
+): ControlCaller | undefined {
   if (isEqualInConstantTime(credential, token)) return { token: runFileToken, session: undefined };
   const opener = sessions.findOpener(credential, findCookie(getCookieName(credential), cookies) ?? "");
-  if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: credential } : undefined;
-  const controlToken = await tokens.use(credential);
+  if (opener) return isValid(opener, tokens) ? { token: opener, session: credential } : undefined;
+  const controlToken = tokens.use(credential);
   if (controlToken === undefined) return undefined;
   const { name, role, hash, workspace_id: id, workspace } = controlToken;
   const workspaceField = id === undefined ? {} : { workspace: { id, name: workspace ?? "" } };
@@ -78,7 +78,7 @@ export const createTokenMask =
   };
 
 /** A session ends with its token, even if another token gets the same name. */
-const isValid = async ({ name, hash }: ControlTokenInfo, tokens: ControlTokens): Promise<boolean> =>
+const isValid = ({ name, hash }: ControlTokenInfo, tokens: ControlTokens): boolean =>
   hash === undefined || tokens.exists({ name, hash });
 
 type WatchedAccess = Pick<ControlContext, "store" | "tokens" | "sessions" | "wall"> & {
@@ -92,13 +92,12 @@ type WatchedAccess = Pick<ControlContext, "store" | "tokens" | "sessions" | "wal
  */
 export function watchAccess({ caller, request, store, tokens, sessions, wall }: WatchedAccess) {
   const [accessEnd, release] = [new AbortController(), new AbortController()];
-  const isAuthorized = async () =>
+  const isAuthorized = () =>
     (caller.session === undefined || sessions.getExpiryMs(caller.session) !== undefined) &&
     isValid(caller.token, tokens);
-  const checkAccess = () =>
-    void isAuthorized()
-      .then((isStillAuthorized) => isStillAuthorized || accessEnd.abort())
-      .catch(() => accessEnd.abort());
+  const checkAccess = () => {
+    if (!isAuthorized()) accessEnd.abort();
+  };
   const unwatchers = [store.watch([controlTokens], checkAccess), sessions.watch(checkAccess)];
   const stopWatching = () => {
     release.abort();
@@ -146,14 +145,16 @@ export const tokenHandlers = {
     return reply(201, { name, role, ...created }, { "cache-control": "no-store" });
   },
 
-  "tokens.list": async (_, { tokens }) =>
-    (await tokens.list()).map(({ name, role, workspace, created_at, last_used_at }) => ({
-      name,
-      role,
-      ...(workspace !== undefined && { workspace }),
-      created_at: toIsoMillis(created_at),
-      last_used_at: last_used_at === null ? null : toIsoMillis(last_used_at),
-    })),
+  "tokens.list": (_, { tokens }) =>
+    tokens
+      .list()
+      .map(({ name, role, workspace, created_at, last_used_at }) => ({
+        name,
+        role,
+        ...(workspace !== undefined && { workspace }),
+        created_at: toIsoMillis(created_at),
+        last_used_at: last_used_at === null ? null : toIsoMillis(last_used_at),
+      })),
 
   "tokens.revoke": async ({ params: { name } }, { tokens, fail }) => {
     if (!(await tokens.revoke(name))) fail("no-such-token", { name });

@@ -16,7 +16,7 @@ export function scopeStore({ store, snapshots, request }: ScopedCall, workspace:
   const rules = buildRules(snapshots, workspace);
   const storeWithCause = addCause(store, request.cause);
   return overrideMethods<Store>(storeWithCause, {
-    read: (work) => store.read((view) => work(scopeView(view, rules))),
+    ...scopeView(store, rules),
     transaction: (name, work, ownCause) =>
       storeWithCause.transaction(name, (tx) => work(scopeTransaction(tx, rules)), ownCause),
   });

@@ -15,7 +15,6 @@ import {
 } from "../../cluster/contracts/rows.ts";
 import { buildEmailEventData } from "../../cluster/emails.ts";
 import { type ContractTemplate, templates, users, workspaces } from "../../domain/workspaces.ts";
-import { inView } from "../../http/handler.ts";
 import type { Store, Transaction, View } from "../../store/port.ts";
 import { getWebhookObserver, webhookEvents } from "../../webhooks/deliveries.ts";
 import { createAmendedDocument, type DomainEvent, emitEvent, systemPerformer } from "../../webhooks/emit.ts";
@@ -53,18 +52,18 @@ export const activityHandlers = {
     return result.response;
   },
 
-  "activities.list": inView((view) => {
-    const events = view.list(webhookEvents, { reverse: true, limit: maxCountedEvents }).toReversed();
+  "activities.list": (_, { store }) => {
+    const events = store.list(webhookEvents, { reverse: true, limit: maxCountedEvents }).toReversed();
     const groups = groupBy(events, ({ workspace_id, activity }) => `${workspace_id}:${activity}`);
     return [...groups.values()].map((group) => ({
       workspace_id: group[0]!.workspace_id,
-      workspace: view.get(workspaces, group[0]!.workspace_id)?.name ?? "",
+      workspace: store.get(workspaces, group[0]!.workspace_id)?.name ?? "",
       activity: group[0]!.activity,
       count: group.length,
       first_at: toIsoMillis(group[0]!.at),
       last_at: toIsoMillis(group.at(-1)!.at),
     }));
-  }),
+  },
 } satisfies ControlHandlers;
 
 /** Runs a transaction and rolls it back, so that a preview leaves no contract behind. Returns the result. */

@@ -15,7 +15,7 @@ import {
 } from "../../cluster/recipient-pages/page-model.ts";
 import { findMemberByEmail } from "../../cluster/workspace/workspace-rows.ts";
 import { entities, roles, type User, users } from "../../domain/workspaces.ts";
-import { type HandlerCall, inTransaction, inView } from "../../http/handler.ts";
+import { type HandlerCall, inTransaction } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
 import { type ControlContext, type ControlHandlers, createListHandler } from "../context.ts";
@@ -148,25 +148,25 @@ export const controlContractDetailHandlers = {
     deleted_at: row.deleted_at === null ? null : toIsoMillis(row.deleted_at),
   })),
 
-  "emulator-contracts.show": inView((view, { params }, { clusters, fail }) => {
-    const row = requireContractById(view, params.id, fail);
-    const entity = row.entity_id === null ? undefined : view.get(entities, row.entity_id);
+  "emulator-contracts.show": ({ params }, { store, clusters, fail }) => {
+    const row = requireContractById(store, params.id, fail);
+    const entity = row.entity_id === null ? undefined : store.get(entities, row.entity_id);
     const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
-    const participants = listParticipants(view, row);
+    const participants = listParticipants(store, row);
     return {
       ...toContractSummary(row),
       workspace_id: row.workspace_id,
       entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
       counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
-      reviews: row.reviews.map((review) => toReviewRecord(view, review)),
-      access: listAccessRecords(view, row),
+      reviews: row.reviews.map((review) => toReviewRecord(store, review)),
+      access: listAccessRecords(store, row),
       people: participants.map(({ path, signedAt, ...person }) => ({
         ...person,
         link: `${url}${path}`,
         signed_at: signedAt === null ? null : toIsoMillis(signedAt),
       })),
     };
-  }),
+  },
 
   "emulator-contracts.entity": inTransaction((tx, { params, body: { reference_id, email } }, { clock, fail }) => {
     const row = requireContractById(tx, params.id, fail);

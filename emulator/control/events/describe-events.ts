@@ -30,7 +30,7 @@ export async function describeEvents(
   context: DescriptionContext,
   items: readonly ActivityItem[],
 ): Promise<readonly EventDescription[]> {
-  const descriptions = await context.store.read((view) => items.flatMap((item) => describeItem(view, context, item)));
+  const descriptions = items.flatMap((item) => describeItem(context.store, context, item));
   return [...descriptions, ...(await describePresentState(context, new Set(items)))];
 }
 
@@ -55,7 +55,7 @@ async function describePresentState(
   const at = toIsoMillis(context.clock.now());
   const descriptions: EventDescription[] = [];
   if (items.has("clock"))
-    descriptions.push({ at, event: "clock", ref: null, clock: toClockRecord(await context.runner.readStatus()) });
+    descriptions.push({ at, event: "clock", ref: null, clock: toClockRecord(context.runner.readStatus()) });
   if (items.has("faults"))
     descriptions.push({ at, event: "faults", ref: null, faults: context.faults.list().map(toFaultRecord) });
   if (items.has("snapshots"))

@@ -16,10 +16,10 @@ import {
 } from "./counters.ts";
 
 export const metricsHandlers = {
-  "emulator.metrics": async (_, context) => {
+  "emulator.metrics": (_, context) => {
     const families = [
       ...listCounters(context.counters),
-      ...(await readState(context)),
+      ...readState(context),
       ...listInstance(context),
       ...listProcess(),
     ];
@@ -59,12 +59,10 @@ function listCounters({ requests, durations, attempts, outcomes }: MetricCounter
 }
 
 /** Returns the current values. The state returns counts without reading the rows. */
-async function readState({ store, runner, requestLog }: ControlContext): Promise<MetricFamily[]> {
-  const { now, mode, speed, next_due, pending } = await runner.readStatus();
-  const waiting = await store.read((view) =>
-    ["waiting", "retrying"].map(
-      (outcome) => [outcome, view.count(deliveries, { by: "outcome", equals: outcome })] as const,
-    ),
+function readState({ store, runner, requestLog }: ControlContext): MetricFamily[] {
+  const { now, mode, speed, next_due, pending } = runner.readStatus();
+  const waiting = ["waiting", "retrying"].map(
+    (outcome) => [outcome, store.count(deliveries, { by: "outcome", equals: outcome })] as const,
   );
   const modes = clockModes.map((name) => [name, Number(name === mode)] as const);
   const { count, bytes, dropped } = requestLog.amount;

@@ -40,7 +40,7 @@ export const stateHandlers = {
     return {
       ...(await snapshots.find(name)),
       written_by: String(head.written_by),
-      ...(await countRows(store, snapshots.collections)),
+      ...countRows(store, snapshots.collections),
       faults: snapshotHead.beside.faults.faults.length,
     };
   },
@@ -117,7 +117,7 @@ export const stateHandlers = {
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
     const idPosition = ids.getPosition();
     const emptyStore = store.createEmptyStore();
-    await emptyStore.transaction("state.reset", await instance.loadInitialState());
+    await emptyStore.transaction("state.reset", instance.createSeedWriter());
     const onRestored = () => {
       faults.clear();
       requestLog.rewindTo(0);
@@ -164,8 +164,8 @@ const rejectSnapshotError =
     throw error;
   };
 
-async function countRows(store: Store, collections: readonly Collection[]) {
-  const entries = (await countEntries(store, collections)).map((size, i) => ({ ...collections[i]!, size }));
+function countRows(store: Store, collections: readonly Collection[]) {
+  const entries = countEntries(store, collections).map((size, i) => ({ ...collections[i]!, size }));
   const selectSizes = (selectedKind: Collection["kind"]) =>
     Object.fromEntries(
       entries.flatMap(({ kind, name, size }) => (kind === selectedKind && size > 0 ? [[name, size]] : [])),

@@ -2,7 +2,7 @@ import { hashEmail } from "../../../src/base/email-address.ts";
 import { type Invitation, invitations } from "../../cluster/invitations/invite.ts";
 import { addWorkspace } from "../../cluster/workspace/new-workspace.ts";
 import { type Workspace, workflows, workspaces } from "../../domain/workspaces.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { View } from "../../store/port.ts";
@@ -10,7 +10,7 @@ import type { ControlHandlers } from "../context.ts";
 import { readWorkspaceRouting, removeWorkspace } from "./remove-workspace.ts";
 
 export const workspaceHandlers = {
-  "emulator.workspaces": inView((view) => view.list(workspaces).map((row) => toWorkspaceRecord(view, row))),
+  "emulator.workspaces": (_, { store }) => store.list(workspaces).map((row) => toWorkspaceRecord(store, row)),
 
   "emulator.create-workspace": inTransaction((tx, { body }, { clusters, ids, getStandardSet, fail }) => {
     const { name, template, cluster_id } = body;
@@ -31,11 +31,11 @@ export const workspaceHandlers = {
     return reply(201, toWorkspaceRecord(tx, row));
   }),
 
-  "emulator.workspace-routing": inView((view, { params: { workspace_id: id } }, { fail }) => {
-    const workspace = view.get(workspaces, id) ?? fail("no-such-workspace", { id });
+  "emulator.workspace-routing": ({ params: { workspace_id: id } }, { store, fail }) => {
+    const workspace = store.get(workspaces, id) ?? fail("no-such-workspace", { id });
     const { cluster_id, name } = workspace;
-    return { id, cluster_id, name, ...readWorkspaceRouting(view, workspace) };
-  }),
+    return { id, cluster_id, name, ...readWorkspaceRouting(store, workspace) };
+  },
 
   "emulator.remove-workspace": async ({ params }, { store, snapshots, fail }) => {
     const id = params.workspace_id;

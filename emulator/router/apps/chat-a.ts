@@ -55,9 +55,12 @@ function findSignature(headers: ReceivedRequest["headers"]) {
   return { timestamp: undefined, signature: undefined };
 }
 
-async function verifyMessage(call: ChatACall): Promise<void> {
-  const { signing_secret: signingSecret } = (await call.store.read(readConnectedApps)).chat_a;
-  if (signingSecret === null) return call.finding("signature-unchecked", "the seed has no signing secret of chat_a");
+function verifyMessage(call: ChatACall): void {
+  const { signing_secret: signingSecret } = readConnectedApps(call.store).chat_a;
+  if (signingSecret === null) {
+    call.finding("signature-unchecked", "the seed has no signing secret of chat_a");
+    return;
+  }
   const signedMessage = { signingSecret, body: call.request.body, ...findSignature(call.request.headers) };
   const verdict = verifyFreshSignature(call, (nowMs) => verifyChatA({ ...signedMessage, nowMs }));
   if (verdict.ok) return;
@@ -68,12 +71,12 @@ async function verifyMessage(call: ChatACall): Promise<void> {
 /** Forwards a message to the team's cluster if it is one of `candidates`, or else to all of them. */
 async function forwardMessage(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
   const { teams, challenge, isSslCheck } = parseMessage(call.request);
-  if (!isSslCheck) await verifyMessage(call);
+  if (!isSslCheck) verifyMessage(call);
   const defaultClusters = candidates();
   if (isSslCheck) return new Passthrough(200, [], Buffer.alloc(0));
   if (challenge !== undefined) return createJsonPassthrough(200, { challenge });
 
-  const owners = await findOwners(
+  const owners = findOwners(
     call,
     teams.flatMap((key) => (key === undefined ? [] : [{ table: "chat_a_teams" as const, key }])),
   );

@@ -10,7 +10,7 @@ import { findOwners, type OwnerIdentifier } from "../resolve.ts";
 export const chatBHandlers = {
   /** The token must be verified before the body is trusted (DECISIONS.md, R22). */
   "chat-b.messaging": async (_, call) => {
-    const { chat_b: app } = await call.store.read(readConnectedApps);
+    const { chat_b: app } = readConnectedApps(call.store);
     const activity = parseJsonObject(call.request.body);
     const verdict = await verifyChatBToken({
       authorization: call.request.headers.authorization,
@@ -24,7 +24,7 @@ export const chatBHandlers = {
       return call.fail("bad-chat-b-token");
     }
     if (!activity) return call.fail("not-an-activity");
-    const [owner] = await findOwners(call, listTenants(activity));
+    const [owner] = findOwners(call, listTenants(activity));
     return owner ? forwardToOne(call, owner) : call.fail("no-chat-b-mapping");
   },
 } satisfies RouterHandlers;
@@ -36,7 +36,7 @@ async function findPublishedKey(
   kid: string,
 ): Promise<IssuerKey | undefined> {
   if (metadataUrl !== null) return issuerKeys.find(metadataUrl, kid);
-  return (await store.read(listPublicChatBKeys)).find((key) => key.kid === kid);
+  return listPublicChatBKeys(store).find((key) => key.kid === kid);
 }
 
 /** Lists the values of an activity that can contain its tenant, in order of precedence. */

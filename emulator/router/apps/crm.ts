@@ -11,8 +11,8 @@ import { findIdentifiers, findOwners } from "../resolve.ts";
 type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;
 
 /** Verifies the signature over the full public URL (DECISIONS.md, R29). */
-async function verifySignature(call: SignedCall): Promise<void> {
-  const { crm_a } = await call.store.read(readConnectedApps);
+function verifySignature(call: SignedCall): void {
+  const { crm_a } = readConnectedApps(call.store);
   const { headers, method, target, body } = call.request;
   const { publicUrl } = call.settings;
   const signedRequest = {
@@ -46,33 +46,33 @@ export const crmHandlers = {
   "crm-a.iframe": (_, call) => verifyAndForward(call),
   "crm-a.cards": (_, call) => verifyAndForward(call),
   "crm-b.open": async ({ body, query }, call) => {
-    const { crm_b } = await call.store.read(readConnectedApps);
+    const { crm_b } = readConnectedApps(call.store);
     const verdict = openCrmB(crm_b.consumer_secret, body.signed_request);
     if (!verdict.ok) {
       call.finding("signed-request-refused", verdict.reason);
       return call.fail("bad-signed-request");
     }
-    await requireAllowedIndexUrl(call, query.index_url_override);
-    return forwardToOne(call, await findCrmOwner(call, buildContextQuery(verdict.envelope.context)));
+    requireAllowedIndexUrl(call, query.index_url_override);
+    return forwardToOne(call, findCrmOwner(call, buildContextQuery(verdict.envelope.context)));
   },
 
   "crm-b.canvas": async ({ query }, call) => {
-    await requireAllowedIndexUrl(call, query.index_url_override);
-    return forwardToOne(call, await findCrmOwner(call, call.request.parsedTarget.search));
+    requireAllowedIndexUrl(call, query.index_url_override);
+    return forwardToOne(call, findCrmOwner(call, call.request.parsedTarget.search));
   },
 } satisfies RouterHandlers;
 
 /** Verifies and forwards a request that has its credentials and payload in the query. */
 async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
-  await verifySignature(call);
-  return forwardToOne(call, await findCrmOwner(call, call.request.parsedTarget.search));
+  verifySignature(call);
+  return forwardToOne(call, findCrmOwner(call, call.request.parsedTarget.search));
 }
 
 type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
 /** The page loads the front end, and the router itself never requests it (DECISIONS.md, R28). */
-async function requireAllowedIndexUrl(call: CanvasCall, indexUrl: string | null | undefined): Promise<void> {
-  const { crm_b } = await call.store.read(readConnectedApps);
+function requireAllowedIndexUrl(call: CanvasCall, indexUrl: string | null | undefined): void {
+  const { crm_b } = readConnectedApps(call.store);
   if (resolveFrontEnd(crm_b, indexUrl) === "refused") call.fail("index-url-not-allowed");
 }
 
@@ -87,8 +87,8 @@ function buildContextQuery(context: unknown): string {
 }
 
 /** An object without an owner belongs to the first cluster (DECISIONS.md, R28, R29). */
-async function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, search: string): Promise<Cluster> {
+function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, search: string): Cluster {
   const request = { parsedTarget: { search }, headers: {}, body: Buffer.alloc(0) };
-  const [owner] = await findOwners(call, findIdentifiers(request));
+  const [owner] = findOwners(call, findIdentifiers(request));
   return owner ?? call.clusters[0]!;
 }

@@ -59,9 +59,9 @@ export const deviceGrantHandlers = {
   }),
 
   "device-grant.poll": async ({ body }, call) => {
-    const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
+    const client = call.store.get(oauthClients, body.client_id);
     if (!client) return call.fail("invalid-client");
-    if (client.client_secret !== null) await reportMissingSecret(call, client.client_id);
+    if (client.client_secret !== null) reportMissingSecret(call, client.client_id);
     const tokens = await issueDeviceTokens(call, body.device_code, client.client_id, call.request);
     return reply(200, tokens, noStoreHeaders);
   },
@@ -106,11 +106,11 @@ type PollError = "authorization-pending" | "slow-down" | "access-denied" | "expi
 type TokenOutcome = { readonly tokens: Tokens } | { readonly rejection: PollError | "token-cluster-down" };
 
 /** Reports a missing client secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
-async function reportMissingSecret({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
+function reportMissingSecret({ request, store, finding }: RouterCall, client_id: string): void {
   const fields = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
   const client_secret = fields.get("client_secret") ?? undefined;
   const parameters = { client_id, client_secret: client_secret === undefined ? undefined : String(client_secret) };
-  const client = await store.read((view) => authenticateClient(view, request, parameters));
+  const client = authenticateClient(store, request, parameters);
   if (typeof client === "string") finding("client-unproven", `${client_id} has a secret, but did not authenticate`);
 }
 
@@ -152,7 +152,7 @@ function pollGrant(call: RouterCall, deviceCode: string, clientId: string): Prom
 async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<TokenOutcome> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { rejection: "token-cluster-down" };
-  const clusterRequest = replaceParts(await filterCredentials(call, cluster), { target: request.target });
+  const clusterRequest = replaceParts(filterCredentials(call, cluster), { target: request.target });
   return toTokenOutcome(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 

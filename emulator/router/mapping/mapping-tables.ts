@@ -1,5 +1,5 @@
 import type { Cluster } from "../../domain/clusters.ts";
-import { inTransaction, inView } from "../../http/handler.ts";
+import { inTransaction } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import type { Mapping } from "../../store/port.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
@@ -38,17 +38,17 @@ const listIntegrationKeys = (body: { readonly external_id_list: string[]; readon
   body.external_id_list.map((id) => buildIntegrationKey(id, body.integration_type));
 
 export const mappingTableHandlers = {
-  "cluster-emails.show": inView((view, { params: { email_hash } }, { fail }) => {
-    const cluster_id = view.lookup(tables.cluster_emails, email_hash) ?? fail("no-email-mapping");
+  "cluster-emails.show": ({ params: { email_hash } }, { store, fail }) => {
+    const cluster_id = store.lookup(tables.cluster_emails, email_hash) ?? fail("no-email-mapping");
     return { email_hash, cluster_id };
-  }),
+  },
   "cluster-emails.map": createMapHandler(tables.cluster_emails, listEmails),
   "cluster-emails.unmap": createUnmapHandler(tables.cluster_emails, listEmails),
 
-  "cluster-clients.show": inView((view, { params: { client_id } }, { fail }) => {
-    const cluster_id = view.lookup(tables.cluster_clients, client_id) ?? fail("no-client-mapping");
+  "cluster-clients.show": ({ params: { client_id } }, { store, fail }) => {
+    const cluster_id = store.lookup(tables.cluster_clients, client_id) ?? fail("no-client-mapping");
     return { client_id, cluster_id };
-  }),
+  },
   "cluster-clients.map": createMapHandler(tables.cluster_clients, listClients),
   "cluster-clients.unmap": createUnmapHandler(tables.cluster_clients, listClients),
 

@@ -26,7 +26,7 @@ export async function forwardToOne(
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
-  const request = await filterCredentials(call, cluster);
+  const request = filterCredentials(call, cluster);
   const sending = call.forwarder.send(cluster.internalUrl, request);
   call.request.onDisconnect(() => sending.abort());
   const result = await call.forwarder.withTimeout(timeoutMs, sending.result);
@@ -61,7 +61,7 @@ export async function forwardToAll(
 ): Promise<Passthrough> {
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
   call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
-  const request = await filterCredentials(call, "several");
+  const request = filterCredentials(call, "several");
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
     const sending = call.forwarder.send(cluster.internalUrl, request);
     call.request.onDisconnect(() => sending.abort());
@@ -151,16 +151,13 @@ type CredentialContext = Pick<RouterCall, "request" | "store" | "clusters" | "hi
  * clusters, API keys of workspaces of other clusters, and tokens of the control plane. If a request goes to several
  * clusters, all its credentials are foreign (DECISIONS.md, R14).
  */
-export async function filterCredentials(
-  call: CredentialContext,
-  recipient: Cluster | "several",
-): Promise<ForwardableRequest> {
+export function filterCredentials(call: CredentialContext, recipient: Cluster | "several"): ForwardableRequest {
   const { request } = call;
   const { authorization, "client-id": clientId, "client-secret": clientSecret } = request.headers;
   const key = request.headers["x-cluster-key"];
   const omittedNames: string[] = [];
   if (key !== undefined && !isKeyOf(key, recipient)) omittedNames.push("x-cluster-key");
-  if ((clientId ?? clientSecret) !== undefined && !(await mayHaveClient(call, clientId, recipient)))
+  if ((clientId ?? clientSecret) !== undefined && !mayHaveClient(call, clientId, recipient))
     omittedNames.push("client-id", "client-secret");
   if (authorization !== undefined && !mayHaveAuthorization(call, authorization, recipient))
     omittedNames.push("authorization");
@@ -177,13 +174,9 @@ const isKeyOf = (key: string, recipient: Cluster | "several"): boolean =>
   recipient !== "several" && isEqualInConstantTime(key, recipient.key);
 
 /** A client without a mapping can belong to the cluster that the request names in another way. */
-async function mayHaveClient(
-  { store }: CredentialContext,
-  clientId = "",
-  recipient: Cluster | "several",
-): Promise<boolean> {
+function mayHaveClient({ store }: CredentialContext, clientId = "", recipient: Cluster | "several"): boolean {
   if (recipient === "several") return false;
-  const owner = await store.read((view) => view.lookup(mappingTables.cluster_clients, clientId));
+  const owner = store.lookup(mappingTables.cluster_clients, clientId);
   return owner === undefined || owner === recipient.id;
 }
 

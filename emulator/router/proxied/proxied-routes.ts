@@ -7,7 +7,7 @@ import { forwardToAll, forwardToOwners } from "./forward.ts";
 
 /** Forwards a request to the owner of the first mapped identifier, or to all clusters (DECISIONS.md, R34). */
 const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly OwnerIdentifier[]) =>
-  forwardToOwners(call, await findOwners(call, identifiers));
+  forwardToOwners(call, findOwners(call, identifiers));
 
 /** The kind determines the table. For an unknown kind, the table of creators is searched first. */
 function listInviteIdentifiers(invite: { readonly email_type: string; readonly token: string }): OwnerIdentifier[] {
@@ -46,6 +46,6 @@ export const proxiedHandlers = {
     const isMetadataRequest = method === "GET" && isServerMetadata(parsedTarget.path, call.settings.publicUrl);
     return isMetadataRequest
       ? forwardServerMetadata(call)
-      : forwardToOwners(call, await findOwners(call, findIdentifiers(call.request)));
+      : forwardToOwners(call, findOwners(call, findIdentifiers(call.request)));
   },
 } satisfies RouterHandlers;

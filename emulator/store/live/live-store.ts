@@ -19,7 +19,6 @@ import {
   StoreChangedError,
   StoreFailedError,
   type Transaction,
-  type View,
 } from "../port.ts";
 import { LiveTransaction, LiveView } from "./live-transaction.ts";
 import { type Change, State } from "./state.ts";
@@ -73,7 +72,7 @@ interface Watcher {
  * The store in memory: rows, mappings, and transactions with undo. Its log makes them durable. If the log fails,
  * transactions that are not durable are rolled back, and writing is retried.
  */
-export class LiveStore implements Store {
+export class LiveStore extends LiveView implements Store {
   #state: State;
   readonly #log: CommitLog | undefined;
   /** Transactions that are committed in memory and not yet durable, oldest first. */
@@ -85,13 +84,14 @@ export class LiveStore implements Store {
   #replacement: Promise<void> | undefined;
   /** Incremented whenever another state replaces this one. */
   #epoch = 0;
-  /** Name of the read or transaction whose work is being called. */
+  /** Name of the transaction whose work is being called. */
   #active: string | undefined;
   readonly #watchers = new Set<Watcher>();
   readonly check: (() => Promise<void>) | undefined;
   #closePromise: Promise<void> | undefined;
 
   constructor({ state, wall, log }: { readonly state: State; readonly wall: WallClock; readonly log?: CommitLog }) {
+    super();
     this.#state = state;
     this.#wall = wall;
     this.#log = log;
@@ -113,14 +113,12 @@ export class LiveStore implements Store {
     return this.#log?.history;
   }
 
-  async read<T>(work: (view: View) => T): Promise<T> {
-    while (this.#replacement) await this.#replacement;
-    const view = new LiveView(this.#state);
-    try {
-      return this.#call("a read", view, work);
-    } finally {
-      view.end();
-    }
+  get isBeingReplaced(): boolean {
+    return this.#replacement !== undefined;
+  }
+
+  protected get state(): State {
+    return this.#state;
   }
 
   async transaction<T>(name: string, work: (tx: Transaction) => T, cause?: Cause | null): Promise<T> {
@@ -132,7 +130,7 @@ export class LiveStore implements Store {
     let durability: Promise<void> | undefined;
     let result: T;
     try {
-      result = this.#call(`transaction ${name}`, tx, work);
+      result = this.#call(name, tx, work);
       tx.recordCause();
       durability = this.#append(tx);
     } catch (cause) {
@@ -161,12 +159,11 @@ export class LiveStore implements Store {
   }
 
   async *export(head?: () => DocumentHead): AsyncGenerator<string, void> {
-    const [contents, members] = await this.read(() => [this.#state.takeSnapshot(), head?.()] as const);
-    yield* createDocument(contents, members);
+    yield* createDocument(this.#state.takeSnapshot(), head?.());
   }
 
-  readContents(): Promise<ConsistentContents> {
-    return this.read(() => this.#state.takeSnapshot());
+  readContents(): ConsistentContents {
+    return this.#state.takeSnapshot();
   }
 
   createEmptyStore(): LiveStore {
@@ -199,10 +196,14 @@ export class LiveStore implements Store {
       this.#state = next.#state;
       this.#epoch += 1;
       onReplaced?.();
-    } finally {
+    } catch (error) {
       this.#replacement = undefined;
       end();
+      this.#notifyAll("writable");
+      throw error;
     }
+    this.#replacement = undefined;
+    end();
     this.#notifyAll("replaced");
   }
 
@@ -251,7 +252,9 @@ export class LiveStore implements Store {
   /** Returns the end of a replacement that is running. The caller waits for it and calls this function again. */
   #requireUsable(name: string): Promise<void> | undefined {
     if (this.#active !== undefined) {
-      throw new EmulatorBugError(`Transaction ${name} was started inside ${this.#active}`, { operation: name });
+      throw new EmulatorBugError(`Transaction ${name} was started inside transaction ${this.#active}`, {
+        operation: name,
+      });
     }
     if (this.#closePromise) throw new StoreFailedError(`The store is closed; ${name} changed nothing`);
     const failure = this.#log?.failure;
@@ -260,17 +263,16 @@ export class LiveStore implements Store {
     return this.#replacement;
   }
 
-  /** Calls the work of a read or transaction. It must not wait, because others would change the state meanwhile. */
-  #call<V, T>(name: string, view: V, work: (view: V) => T): T {
-    const outer = this.#active;
+  /** Calls the work of a transaction. It must not wait, because others would change the state meanwhile. */
+  #call<T>(name: string, tx: Transaction, work: (tx: Transaction) => T): T {
     this.#active = name;
     try {
-      const result = work(view);
+      const result = work(tx);
       if (!(result instanceof Promise)) return result;
       result.catch(() => {});
-      throw new EmulatorBugError(`The work of ${name} is asynchronous`);
+      throw new EmulatorBugError(`The work of transaction ${name} is asynchronous`, { operation: name });
     } finally {
-      this.#active = outer;
+      this.#active = undefined;
     }
   }
 

@@ -5,14 +5,9 @@ import type { Owners } from "./mapping-table.ts";
 import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";
 
-/** Reads the state in memory while its `read` or `transaction` is open. */
-export class LiveView implements View {
-  readonly #state: State;
-  #isOpen = true;
-
-  constructor(state: State) {
-    this.#state = state;
-  }
+/** Reads the state in memory. */
+export abstract class LiveView implements View {
+  protected abstract readonly state: State;
 
   get<Row extends object>(collection: Rows<Row>, key: RowKey | null | undefined): Row | undefined {
     return this.state.getTable(collection.name).get(key) as Row | undefined;
@@ -33,24 +28,13 @@ export class LiveView implements View {
   size(collection: Mapping): number {
     return this.state.getMapping(collection.name).size;
   }
-
-  /** Makes every later use fail, because the state can have changed since the work ended. */
-  end(): void {
-    this.#isOpen = false;
-  }
-
-  protected get state(): State {
-    if (!this.#isOpen)
-      throw new EmulatorBugError("A view of the store was used after its read or transaction had ended");
-    return this.#state;
-  }
 }
 
 /** Writes in place and stores the data for a rollback. */
 export class LiveTransaction extends LiveView implements Transaction {
   readonly operation: string;
-  /** The state to roll back. `state` throws after `end()`, and a rollback runs later. */
-  readonly #stateForRollback: State;
+  readonly #state: State;
+  #isOpen = true;
   readonly #changes: Change[] = [];
   /**
    * The value before each change: the replaced row of a put, the deleted row of a delete, or the former owners of a
@@ -61,10 +45,21 @@ export class LiveTransaction extends LiveView implements Transaction {
   #cause: Cause | undefined;
 
   constructor(operation: string, state: State, cause?: Cause) {
-    super(state);
-    this.#stateForRollback = state;
+    super();
+    this.#state = state;
     this.operation = operation;
     this.#cause = cause;
+  }
+
+  /** Makes every later use fail, because nothing would be committed. */
+  end(): void {
+    this.#isOpen = false;
+  }
+
+  /** A rollback runs later and uses the field. */
+  protected get state(): State {
+    if (!this.#isOpen) throw new EmulatorBugError(`Transaction ${this.operation} was used after its end`);
+    return this.#state;
   }
 
   get cause(): Cause | undefined {
@@ -126,7 +121,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   get changes(): readonly Change[] {
     if (this.#sequencesBefore.size === 0) return this.#changes;
     const sequenceChanges = [...this.#sequencesBefore.keys()].map(
-      (sequence): Change => ["next", sequence, this.#stateForRollback.sequences.get(sequence)!],
+      (sequence): Change => ["next", sequence, this.#state.sequences.get(sequence)!],
     );
     return [...this.#changes, ...sequenceChanges];
   }
@@ -149,7 +144,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   rollBack(): void {
     for (let change = this.#changes.pop(); change; change = this.#changes.pop())
       this.#undo(change, this.#previousValues.pop());
-    const { sequences } = this.#stateForRollback;
+    const { sequences } = this.#state;
     for (const [sequence, before] of this.#sequencesBefore) {
       if (before === undefined) sequences.delete(sequence);
       else sequences.set(sequence, before);
@@ -176,7 +171,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   }
 
   #undo([kind, collection, value, identifiers]: Change, previous: object | undefined): void {
-    const state = this.#stateForRollback;
+    const state = this.#state;
     if (kind === "put") {
       if (previous === undefined) state.getTable(collection).remove(value);
       else state.getTable(collection).put(previous);

@@ -30,7 +30,7 @@ const maxBatchRows = 10_000;
  * change. Collections are in the given order. Rows are in insertion order, and deleted rows come last.
  */
 export async function compareStates(before: Store, after: Store, collections: readonly Collection[]) {
-  const [oldContents, newContents] = [await before.readContents(), await after.readContents()];
+  const [oldContents, newContents] = [before.readContents(), after.readContents()];
   try {
     const rows: RowDifference[] = [];
     const mappings: Awaited<ReturnType<typeof compareMapping>>[] = [];
@@ -94,8 +94,8 @@ async function compareMapping(table: Mapping, before: Store, newContents: Consis
     }
     return true;
   };
-  while (await before.read(compareBatch)) await waitForNextTurn();
-  const size = await before.read((view) => view.size(table));
+  while (compareBatch(before)) await waitForNextTurn();
+  const size = before.size(table);
   return { table: table.name, added, removed: size - unchanged - moved, moved };
 }
 

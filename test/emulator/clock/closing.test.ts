@@ -59,7 +59,7 @@ describe("closing emulator", () => {
     assert.equal(isClosed, false);
     putDown.raise();
     await closed;
-    assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
+    assert.deepEqual(store.count(schedule), 1);
     assert.deepEqual(failures, []);
   });
 
@@ -67,7 +67,7 @@ describe("closing emulator", () => {
     const wall = new ManualWallClock();
     const { runner, store, failures } = await startPatientRunner(wall, { closeSignal: AbortSignal.abort() });
     await runner.close();
-    assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
+    assert.deepEqual(store.count(schedule), 1);
     assert.deepEqual(failures, []);
   });
 });

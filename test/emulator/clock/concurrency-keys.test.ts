@@ -101,7 +101,7 @@ async function createHeldRunner(
       await waitForIdle();
       return added;
     },
-    listQueued: () => store.read((view) => view.list(schedule, { by: "due" }).map(({ ref }) => ref)),
+    listQueued: async () => store.list(schedule, { by: "due" }).map(({ ref }) => ref),
   };
 }
 

@@ -146,7 +146,7 @@ describe("clock while the disk is full", () => {
     const store = await openFileStore({ path, collections, wall, disk });
     const { add, runs } = await createRunnerFixture(t, {}, { store, wall });
     await add([0, "a"]);
-    const [entry] = await store.read((view) => view.list(schedule));
+    const [entry] = store.list(schedule);
     isFull = true;
     // The entry is removed in memory before it starts, and is restored when the write fails.
     await assert.rejects(store.transaction("remove", (tx) => dequeue(tx, entry!)));

@@ -3,12 +3,14 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { enqueue } from "../../../emulator/clock/schedule.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
+import { overrideMethods } from "../../../emulator/store/causes.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
+import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
+import { createSignal } from "../../support/signal.ts";
 import { createGatedDisk, createTemporaryFolder } from "../../support/store.ts";
 
 /** A store on a disk whose syncs wait, from `hold` on, until `release`. */
@@ -26,23 +28,6 @@ async function openStoreOnHeldDisk(t: TestContext) {
   };
   return { store, hold, release: () => release() };
 }
-
-/** A store with some methods replaced. */
-const overrideStore = (store: Store, difference: Partial<Store>): Store => ({
-  read: (work) => store.read(work),
-  transaction: (name, work) => store.transaction(name, work),
-  waitUntilDurable: () => store.waitUntilDurable(),
-  watch: (collections, tell) => store.watch(collections, tell),
-  export: () => store.export(),
-  readContents: () => store.readContents(),
-  createEmptyStore: () => store.createEmptyStore(),
-  load: (document) => store.load(document),
-  replaceWith: (next, moments) => store.replaceWith(next, moments),
-  parseDocument: (document) => store.parseDocument(document),
-  close: () => store.close(),
-  writable: true,
-  ...difference,
-});
 
 describe("due entry", () => {
   it("starts only after the entry is durable", async (t) => {
@@ -65,7 +50,7 @@ describe("due entry", () => {
   it("starts only after the advanced time is durable, despite concurrent writes", async (t) => {
     const { store, hold, release } = await openStoreOnHeldDisk(t);
     let isHeld = false;
-    const busy = overrideStore(store, {
+    const busy = overrideMethods<Store>(store, {
       transaction(name, work) {
         // Another transaction is written whenever the clock moves.
         if (isHeld && name === "clock") void store.transaction("other", (tx) => tx.next("other"));
@@ -88,25 +73,22 @@ describe("due entry", () => {
     assert.deepEqual(runs, ["+5 a"]);
   });
 
-  it("starts once if it is added while a user reads the queue", async (t) => {
+  it("does not start while its state is being replaced, and starts if the replacement fails", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
-    const slow = overrideStore(store, {
-      // The data arrives late, and others continue meanwhile.
-      async read(work) {
-        const found = await store.read(work);
-        await waitForIdle();
-        return found;
-      },
+    const wall = new ManualWallClock();
+    const fixture = { store, wall, clock: { mode: "real", speed: 1 } } as const;
+    const { runner, runs, add } = await createRunnerFixture(t, {}, fixture);
+    await add([toMilliseconds(5), "a"]);
+    const { signaled, raise } = createSignal();
+    const replacement = store.replaceWith(store.createEmptyStore(), {
+      saveReplaced: () => signaled.then(() => Promise.reject(new Error("no room"))),
     });
-    const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
-    const script = Object.fromEntries(names.map((name, i) => [name, i % 2 ? [] : [`after 0 late ${name}`]]));
-    const { runner, runs, add } = await createRunnerFixture(t, script, { store: slow });
-    for (const name of names) {
-      await add([0, name]);
-      await waitForIdle();
-    }
+    await wall.pass(toMilliseconds(6));
+    assert.deepEqual(runs, []);
+
+    raise();
+    await assert.rejects(replacement, { message: "no room" });
     await runner.waitUntilIdle();
-    const lateNames = names.filter((_, i) => i % 2 === 0).map((name) => `late ${name}`);
-    assert.deepEqual([...runs].sort(), [...names, ...lateNames].map((name) => `+0 ${name}`).sort());
+    assert.deepEqual(runs, ["+6 a"]);
   });
 });

@@ -4,32 +4,21 @@ import { Runner } from "../../../emulator/clock/runner.ts";
 import { dequeue, enqueue, type ScheduledEntry } from "../../../emulator/clock/schedule.ts";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
+import { overrideMethods } from "../../../emulator/store/causes.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import type { Store, Transaction, View } from "../../../emulator/store/port.ts";
+import type { Store, Transaction } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 
 /** A store that records the indexes by which its rows are listed. */
-function createRecordingStore(store: Store, reads: unknown[]): Store {
-  const noted = (view: View): View => ({
-    get: (from, key) => view.get(from, key),
+const createRecordingStore = (store: Store, reads: unknown[]): Store =>
+  overrideMethods<Store>(store, {
     list(from, slice) {
       reads.push(slice?.by);
-      return view.list(from, slice);
-    },
-    count: (from, slice) => view.count(from, slice),
-    lookup: (from, identifier) => view.lookup(from, identifier),
-    size: (from) => view.size(from),
-  });
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === "read") return (work: (view: View) => unknown) => store.read((view) => work(noted(view)));
-      const value = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
+      return store.list(from, slice);
     },
   });
-}
 
 /** A barrier that holds all callers until it is open. */
 function createGate() {

@@ -9,6 +9,7 @@ import { IssuerKeys } from "../../../emulator/router/apps/issuer-keys.ts";
 import { type RouterContext, routerAuthenticators } from "../../../emulator/router/context.ts";
 import { routerHandlers } from "../../../emulator/router/handlers.ts";
 import { mappingTables } from "../../../emulator/router/mapping/tables.ts";
+import { overrideMethods } from "../../../emulator/store/causes.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { type Store, StoreFailedError } from "../../../emulator/store/port.ts";
 import { registry } from "../../../src/api/registry.ts";
@@ -21,11 +22,10 @@ import { bulkOperations, createBulkBody } from "../../support/routed-emulator.ts
 async function startWithFailedDisk(t: { after(end: () => Promise<void>): void }) {
   const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWallClock });
   await store.transaction("test", (tx) => tx.map(mappingTables.cluster_emails, "eu-1", ["a"]));
-  const refusing: Store = Object.assign(Object.create(store), {
-    read: store.read.bind(store),
+  const refusing = overrideMethods<Store>(store, {
     transaction: () => Promise.reject(new StoreFailedError("no space left")),
+    writable: false,
   });
-  Object.defineProperty(refusing, "writable", { value: false });
 
   const forwarder = createForwarder({ wall: systemWallClock, pseudonym: "test" });
   const url = "http://127.0.0.1:9";

@@ -24,12 +24,11 @@ async function resendDelivery({ store, clock, runner }: DeliveryFixture, id: num
   return outcome;
 }
 
-const countRows = (store: Store) =>
-  store.read((view) => ({
-    deliveries: view.count(deliveries),
-    attempts: view.count(attempts),
-    events: view.count(webhookEvents),
-  }));
+const countRows = (store: Store) => ({
+  deliveries: store.count(deliveries),
+  attempts: store.count(attempts),
+  events: store.count(webhookEvents),
+});
 
 describe("resend of a delivery", () => {
   it("makes one attempt outside the schedule, whose success ends the delivery", async (t) => {
@@ -111,12 +110,12 @@ describe("resend of a delivery", () => {
     const deletedId = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
     await office.store.transaction("delete", (tx) => tx.delete(webhookRows, deletedId));
-    const found = await office.store.read((view) => listLatestDeliveries(view, 1, [17, 18, 17]));
+    const found = listLatestDeliveries(office.store, 1, [17, 18, 17]);
     assert.deepEqual(
       found.map(({ activity, webhook_id }) => ({ activity, webhook_id })),
       [{ activity: "CONTRACT_SIGNED", webhook_id: 1 }],
     );
-    assert.deepEqual(await office.store.read((view) => listLatestDeliveries(view, 2, [17])), []);
+    assert.deepEqual(listLatestDeliveries(office.store, 2, [17]), []);
   });
 });
 
@@ -131,8 +130,8 @@ describe("delivery log", () => {
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_SIGNED");
     await office.runner.waitUntilIdle();
 
-    const ids = async (filter: Parameters<typeof listDeliveries>[1], offset = 0, limit = 10) => {
-      const { rows, total } = await office.store.read((view) => listDeliveries(view, filter, { offset, limit }));
+    const ids = (filter: Parameters<typeof listDeliveries>[1], offset = 0, limit = 10) => {
+      const { rows, total } = listDeliveries(office.store, filter, { offset, limit });
       return [total, ...rows.map(({ id }) => id)];
     };
     assert.deepEqual(await ids({}), [5, 5, 4, 3, 2, 1]);
@@ -151,7 +150,7 @@ describe("delivery log", () => {
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
-    const details = await office.store.read((view) => showDelivery(view, 1));
+    const details = showDelivery(office.store, 1);
     assert.equal(details?.requestBody, sink.received[0]?.body.toString());
     const [{ duration_ms, wall_at, ...attempt } = { duration_ms: -1, wall_at: null }] = details?.attempts ?? [];
     assert.deepEqual(attempt, {
@@ -170,7 +169,7 @@ describe("delivery log", () => {
       fault: null,
     });
     assert.ok(duration_ms >= 0 && Number.isInteger(wall_at));
-    assert.equal(await office.store.read((view) => showDelivery(view, 2)), undefined);
+    assert.equal(showDelivery(office.store, 2), undefined);
   });
 
   it("retains delivered records for 30 days, and failed and skipped ones for 90", async (t) => {

@@ -193,7 +193,7 @@ describe("delivery attempt", () => {
     await subscribe(sink.url);
     await happen("CONTRACT_CREATED");
     await runner.waitUntilIdle();
-    const details = await store.read((view) => showDelivery(view, 1));
+    const details = showDelivery(store, 1);
     assert.deepEqual(
       [details?.delivery.outcome, details?.attempts[0]?.status, details?.attempts[0]?.response_body?.length],
       ["delivered", 200, 65_536],
@@ -223,7 +223,7 @@ describe("delivery attempt", () => {
       await subscribe(sink.url);
       await happen("CONTRACT_CREATED");
       await runner.waitUntilIdle();
-      const details = await store.read((view) => showDelivery(view, 1));
+      const details = showDelivery(store, 1);
       assert.equal(details?.attempts[0]?.response_body, recorded);
     });
   }
@@ -380,7 +380,7 @@ describe("receiver response", () => {
       await subscribe(url);
       await happen("CONTRACT_SIGNED");
       await runner.waitUntilIdle();
-      const [attempt] = (await store.read((view) => showDelivery(view, 1)))!.attempts;
+      const [attempt] = showDelivery(store, 1)!.attempts;
       assert.deepEqual([attempt!.status ?? attempt!.error?.code, attempt!.response_body ?? undefined], [status, bytes]);
     });
   }

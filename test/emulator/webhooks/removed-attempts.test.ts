@@ -23,9 +23,7 @@ async function startHeldReceiver(t: Parameters<typeof startReceiver>[0]) {
 }
 
 const listQueue = ({ store }: DeliveryFixture) =>
-  store.read((view) =>
-    view.list(schedule, { by: "due" }).map(({ id, kind, due }) => [id, kind, (due - initialTimeMs) / 60_000]),
-  );
+  store.list(schedule, { by: "due" }).map(({ id, kind, due }) => [id, kind, (due - initialTimeMs) / 60_000]);
 
 describe("running attempt", () => {
   it("leaves no trace in the queue when its delivery was dropped", async (t) => {

@@ -29,7 +29,7 @@ describe("webhook schedule after a restart", () => {
     await before.close();
 
     const after = await createDeliveryFixture(t, { store: await open() });
-    assert.deepEqual((await after.runner.readStatus()).next_due, after.clock.now() + toMilliseconds(15));
+    assert.deepEqual(after.runner.readStatus().next_due, after.clock.now() + toMilliseconds(15));
     await after.runner.advance({ untilIdle: true });
     assert.deepEqual(await after.story(), [
       {

@@ -39,7 +39,7 @@ export const paperHandlers = {
     // Validation guarantees that one of the two fields is set.
     const pdfCheck = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
     // Validation precedes storage, so a rejected import leaves nothing behind.
-    const { file } = await store.read((view) => validateImport(view, workspace, body, pdfCheck, fail));
+    const { file } = validateImport(store, workspace, body, pdfCheck, fail);
     const blob = await storeFile(blobs, file);
 
     return store.transaction("executed.import", (tx) => {
@@ -69,7 +69,7 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
   const { workspace, user } = caller;
   const pdfCheck = await checkPdf(body.file_base64, pdfs, fail);
   // Validation precedes storage, so a rejected upload leaves nothing behind.
-  const { type, file } = await store.read((view) => validate(view, workspace, route, body, pdfCheck, fail));
+  const { type, file } = validate(store, workspace, route, body, pdfCheck, fail);
   reportUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await storeFile(blobs, file);
 

@@ -8,7 +8,7 @@ import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
 import { toIsoSeconds } from "../../../../src/base/clock.ts";
 import type { Workspace } from "../../../domain/workspaces.ts";
 import { ProblemCollector } from "../../../http/dialects/field-problems.ts";
-import { inTransaction, inView } from "../../../http/handler.ts";
+import { inTransaction } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
 import type { ClusterHandlers } from "../../context.ts";
@@ -30,10 +30,10 @@ export const approvalHandlers = {
     return after.approvals.slice(-body.approvals.length).map((approval) => toRequestRecord(approval, after));
   }),
 
-  "approvals.list": inView((view, { params }, { caller, fail }) => {
-    const contract = requireContract(view, caller, params.composite_id, fail);
-    return { results: contract.approvals.map((approval) => toApprovalRecord(view, approval, contract)) };
-  }),
+  "approvals.list": ({ params }, { store, caller, fail }) => {
+    const contract = requireContract(store, caller, params.composite_id, fail);
+    return { results: contract.approvals.map((approval) => toApprovalRecord(store, approval, contract)) };
+  },
 } satisfies ClusterHandlers;
 
 type ApprovalRequests = InputOf<typeof requestContractApprovals>["body"]["approvals"];

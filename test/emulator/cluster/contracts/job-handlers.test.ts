@@ -38,16 +38,14 @@ async function createScheduledContract() {
     return entry;
   });
   const kinds = createContractJobHandlers({ clock: { now: () => time }, settings: defaultSettings });
-  const listActivities = () => store.read((view) => view.list(webhookEvents).map(({ activity }) => activity));
-  const queued = () => store.read((view) => view.count(schedule));
+  const listActivities = () => store.list(webhookEvents).map(({ activity }) => activity);
+  const queued = () => store.count(schedule);
   const run = async () => {
-    const [run] = await store.read((view) => [
-      kinds["email-delivery"]!.start(view, entry, new AbortController().signal),
-    ]);
+    const [run] = [kinds["email-delivery"]!.start(store, entry, new AbortController().signal)];
     return store.transaction("record", await run!);
   };
   const leave = () => store.transaction("leave", (tx) => endContractEntries(tx, 1));
-  const row = () => store.read((view) => view.get(contracts, 1));
+  const row = () => store.get(contracts, 1);
   return { run, listActivities, queued, leave, row };
 }
 

@@ -313,7 +313,7 @@ describe("storage.put", () => {
           context,
         );
       }, isExpectedError);
-      assert.deepEqual(await world.store.read((view) => view.get(storedObjects, object.key)), object);
+      assert.deepEqual(world.store.get(storedObjects, object.key), object);
     });
   }
 });

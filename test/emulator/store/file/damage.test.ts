@@ -26,7 +26,7 @@ const putPeople = (store: Store, ...ids: number[]) =>
 
 async function readIds(folder: string, report?: (text: string) => void): Promise<number[]> {
   const store = await open(folder, report);
-  const rows = await store.read((view) => view.list(people));
+  const rows = store.list(people);
   await store.close();
   return rows.map((row) => row.id);
 }

@@ -24,14 +24,12 @@ describe("file store under write load", () => {
       acknowledgedIds.push(...(await writeUntilKilled(path, from, 1 + Math.floor(Math.random() * 120))));
       // Half of the processes find the files of the killed one. The others find those of a clean close.
       const store = kill % 2 ? await readOnly(path) : await openFileStore({ path, collections, wall: systemWallClock });
-      const lost = await store.read((view) =>
-        acknowledgedIds.filter((id) => !view.get(people, id) || view.lookup(owners, `b${id}`) === undefined),
+      const lost = acknowledgedIds.filter(
+        (id) => !store.get(people, id) || store.lookup(owners, `b${id}`) === undefined,
       );
-      const torn = await store.read((view) => {
-        const rows = view.list(people);
-        const storedOwners = rows.map((row) => view.lookup(owners, `a${row.id}`));
-        return storedOwners.filter((owner) => owner === undefined).length + 2 * rows.length - view.size(owners);
-      });
+      const rows = store.list(people);
+      const storedOwners = rows.map((row) => store.lookup(owners, `a${row.id}`));
+      const torn = storedOwners.filter((owner) => owner === undefined).length + 2 * rows.length - store.size(owners);
       assert.deepEqual({ kill, lost, torn }, { kill, lost: [], torn: 0 });
       await store.close();
     }

@@ -38,10 +38,7 @@ async function damage(file: string, from: string, to: string): Promise<string> {
 
 async function readPeople(path: string): Promise<{ ids: number[]; owned: number }> {
   const store = await open(path);
-  const contents = await store.read((view) => ({
-    ids: view.list(people).map((row) => row.id),
-    owned: view.size(owners),
-  }));
+  const contents = { ids: store.list(people).map((row) => row.id), owned: store.size(owners) };
   await store.close();
   return contents;
 }

@@ -68,7 +68,7 @@ function createScriptedStore() {
   const store = new LiveStore({ state: new State(collections), wall, log });
   const put = (id: number, name = `p${id}`) =>
     store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id, { name })));
-  const names = () => store.read((view) => view.list(people).map(({ name }) => name));
+  const names = () => store.list(people).map(({ name }) => name);
   return { wall, log, store, put, names };
 }
 

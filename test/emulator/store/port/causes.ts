@@ -21,7 +21,7 @@ const createCause = (id: string, before?: Cause): Cause => ({
   before,
   createRow: (knownIds) => createCauseRow(id, knownIds),
 });
-const listCauses = (store: Store) => store.read((view) => view.list(causes));
+const listCauses = (store: Store) => store.list(causes);
 const listCauseIds = async (store: Store) => (await listCauses(store)).map(({ id }) => id);
 const withCauses = { collections: [...collections, causes] };
 

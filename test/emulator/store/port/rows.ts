@@ -17,15 +17,15 @@ export function defineRowsSuite(open: Open): void {
         tx.put(people, createPerson(3, { age: 30 }));
         tx.put(people, createPerson(4));
       });
-      const contents = await store.read((view) => ({
-        all: getIds(view.list(people)),
-        newest: getIds(view.list(people, { reverse: true, offset: 1, limit: 2 })),
-        byAge: getIds(view.list(people, { by: "age" })),
-        thirty: getIds(view.list(people, { by: "age", equals: 30, reverse: true })),
-        from21: getIds(view.list(people, { by: "age", from: 21, to: 30, offset: 1 })),
-        tagged: getIds(view.list(people, { by: "tag", equals: "a" })),
-        counts: [view.count(people), view.count(people, { by: "age" })],
-      }));
+      const contents = {
+        all: getIds(store.list(people)),
+        newest: getIds(store.list(people, { reverse: true, offset: 1, limit: 2 })),
+        byAge: getIds(store.list(people, { by: "age" })),
+        thirty: getIds(store.list(people, { by: "age", equals: 30, reverse: true })),
+        from21: getIds(store.list(people, { by: "age", from: 21, to: 30, offset: 1 })),
+        tagged: getIds(store.list(people, { by: "tag", equals: "a" })),
+        counts: [store.count(people), store.count(people, { by: "age" })],
+      };
       assert.deepEqual(contents, {
         all: [1, 2, 3, 4],
         newest: [3, 2],
@@ -43,7 +43,7 @@ export function defineRowsSuite(open: Open): void {
         for (const id of [1, 2, 3]) tx.put(people, createPerson(id, { age: id }));
       });
       await store.transaction("replace", (tx) => tx.put(people, createPerson(1, { age: 9 })));
-      const results = await store.read((view) => [getIds(view.list(people)), getIds(view.list(people, { by: "age" }))]);
+      const results = [getIds(store.list(people)), getIds(store.list(people, { by: "age" }))];
       assert.deepEqual(results, [
         [1, 2, 3],
         [2, 3, 1],
@@ -68,11 +68,7 @@ export function defineRowsSuite(open: Open): void {
         tx.unmap(owners, "eu-1", ["a", "a", "b", "nobody"]).removed,
       ]);
       assert.deepEqual(moved, [0, 1, 1]);
-      const results = await store.read((view) => [
-        view.lookup(owners, "a"),
-        view.lookup(owners, "b"),
-        view.size(owners),
-      ]);
+      const results = [store.lookup(owners, "a"), store.lookup(owners, "b"), store.size(owners)];
       assert.deepEqual(results, [undefined, "us-1", 3]);
     });
   });
@@ -86,10 +82,10 @@ export function defineRowsSuite(open: Open): void {
     it("is the only source of collections", async (t) => {
       const { store } = await open(t);
       const unknownCollection = defineRows<Person>({ ...people, name: "unknown", indexes: {} });
-      await assert.rejects(
-        store.read((view) => view.list(unknownCollection)),
-        { name: "EmulatorBugError", message: /unknown is not in the list/ },
-      );
+      assert.throws(() => store.list(unknownCollection), {
+        name: "EmulatorBugError",
+        message: /unknown is not in the list/,
+      });
     });
   });
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { View } from "../../../../emulator/store/port.ts";
 import { createPerson, exportContent, owners, type Person, people } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
@@ -31,7 +30,7 @@ export function defineTransactionsSuite(open: Open): void {
       });
       await assert.rejects(failing, { message: "no" });
       assert.deepEqual(await exportContent(store), before);
-      const tagged = await store.read((view) => getIds(view.list(people, { by: "tag" })));
+      const tagged = getIds(store.list(people, { by: "tag" }));
       assert.deepEqual(tagged, [1, 2, 3]);
     });
 
@@ -47,15 +46,16 @@ export function defineTransactionsSuite(open: Open): void {
       assert.deepEqual(results, [createPerson(1, { name: "other" }), undefined, createPerson(3)]);
     });
 
-    it("inside another one, or inside a read, fails as a bug that names the operation, and changes nothing", async (t) => {
+    it("inside another one fails as a bug that names the operation, and changes nothing", async (t) => {
       const { store } = await open(t);
       const begin = () => [store.transaction("inner", (tx) => tx.put(people, createPerson(2)))];
-      const bug = { name: "EmulatorBugError", operation: "inner" };
       const [inOther] = await store.transaction("outer", begin);
-      await assert.rejects(inOther!, { ...bug, message: /inside transaction outer/ });
-      const [inRead] = await store.read(begin);
-      await assert.rejects(inRead!, { ...bug, message: /inside a read/ });
-      assert.equal(await store.read((view) => view.count(people)), 0);
+      await assert.rejects(inOther!, {
+        name: "EmulatorBugError",
+        operation: "inner",
+        message: /inside transaction outer/,
+      });
+      assert.equal(store.count(people), 0);
     });
 
     it("fails as a bug if its work is asynchronous, and is undone", async (t) => {
@@ -65,22 +65,16 @@ export function defineTransactionsSuite(open: Open): void {
         await Promise.reject(new Error("ignored"));
       });
       await assert.rejects(writing, { name: "EmulatorBugError", message: /transaction slow is asynchronous/ });
-      await assert.rejects(
-        store.read(async (view) => view.count(people)),
-        { name: "EmulatorBugError", message: /The work of a read is asynchronous/ },
-      );
-      assert.equal(await store.read((view) => view.count(people)), 0);
+      assert.equal(store.count(people), 0);
     });
-  });
 
-  describe("a view", () => {
     it("cannot be used after its end", async (t) => {
       const { store } = await open(t);
-      let leaked: View | undefined;
-      await store.read((view) => {
-        leaked = view;
+      const leaked = await store.transaction("ended", (tx) => tx);
+      assert.throws(() => leaked.count(people), {
+        name: "EmulatorBugError",
+        message: "Transaction ended was used after its end",
       });
-      assert.throws(() => leaked?.count(people), { name: "EmulatorBugError" });
     });
   });
 }

@@ -15,16 +15,14 @@ async function findLostWrites(database: { url: string; schema: string }, acknowl
   const sortedIds = [...acknowledgedIds];
   const store = await readStoredState(database);
   const numbers = await store.transaction("count", (tx) => tx.next("numbers"));
-  return store.read((view) => {
-    const rows = view.list(people);
-    const ids = new Set(rows.map(({ id }) => id));
-    const storedOwners = rows.flatMap(({ id }) => [`a${id}`, `b${id}`].map((value) => view.lookup(owners, value)));
-    return {
-      lost: sortedIds.filter((id) => !ids.has(id)),
-      halves: storedOwners.filter((owner) => owner !== "eu-1").length,
-      counts: [view.size(owners) - 2 * rows.length, numbers - 1 - rows.length],
-    };
-  });
+  const rows = store.list(people);
+  const ids = new Set(rows.map(({ id }) => id));
+  const storedOwners = rows.flatMap(({ id }) => [`a${id}`, `b${id}`].map((value) => store.lookup(owners, value)));
+  return {
+    lost: sortedIds.filter((id) => !ids.has(id)),
+    halves: storedOwners.filter((owner) => owner !== "eu-1").length,
+    counts: [store.size(owners) - 2 * rows.length, numbers - 1 - rows.length],
+  };
 }
 
 const nothingLost = { lost: [], halves: 0, counts: [0, 0] };
