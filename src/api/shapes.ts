@@ -21,6 +21,9 @@ export const oneOf = (...names: readonly string[]) => ({ oneOf: names.map(requir
 /** Documents in JSON Schema that at least one of the fields is required. */
 export const anyOf = (...names: readonly string[]) => ({ anyOf: names.map(requireField) });
 
+/** Creates the issue of a rule such as `{speed} requires {mode}`. Command lines name the flags of the fields. */
+export const createFieldIssue = (rule: string) => ({ message: rule.replace(/[{}]/g, ""), params: { rule } });
+
 /** Requires exactly one of the fields, in validation and in JSON Schema. */
 export const requireExactlyOne = <S extends z.ZodObject>(
   schema: S,
@@ -29,7 +32,7 @@ export const requireExactlyOne = <S extends z.ZodObject>(
   schema
     .refine(
       (value: Readonly<Record<string, unknown>>) => names.filter((name) => value[name] !== undefined).length === 1,
-      `exactly one of ${joinWords(names)} is required`,
+      createFieldIssue(`exactly one of ${joinWords(names.map((name) => `{${name}}`))} is required`),
     )
     .meta(oneOf(...names));
 

@@ -91,7 +91,10 @@ function findPartProblems(
   const issues = schema ? findIssues(schema, value) : [];
   return issues.flatMap(expandUnion).map((issue) => {
     const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
-    return { in: part, path, message: describeIssue(issue), missing: getValueAt(value, path) === undefined };
+    const { rule }: { rule?: string } = issue.code === "custom" ? { ...issue.params } : {};
+    const paths = rule === undefined ? [path] : findPlaceholders(rule).map((name) => [...path, name]);
+    const missing = paths.every((path) => getValueAt(value, path) === undefined);
+    return { in: part, path, message: describeIssue(issue), missing, ...(rule && { rule }) };
   });
 }
 

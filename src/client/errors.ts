@@ -113,7 +113,7 @@ export class InvalidArgumentsError extends Error {
   }
 }
 
-export type ArgumentProblem = PublishedArgumentsError["problems"][number];
+export type ArgumentProblem = PublishedArgumentsError["problems"][number] & { readonly rule?: string };
 
 /** Thrown when the credentials that the operation needs are missing. No request was sent. */
 export class MissingCredentialsError extends Error {

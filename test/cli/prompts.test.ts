@@ -153,6 +153,9 @@ describe("user at a terminal", () => {
 
     const clock = simulateUser(["One of these options", `${downKey}${downKey}${enterKey}`]);
     assert.deepEqual([(await svc("emulator clock advance", clock)).exit, clock.waiting()], [0, []]);
+    const { exit, stderr } = await svc("emulator clock advance --by 1h --next", simulateUser([":", ctrlC]));
+    const rule = "error: exactly one of --by, --to, --next and --until-idle is required\n";
+    assert.deepEqual([exit, stderr], [2, `${rule}  See svc emulator clock advance --help.\n`]);
   });
 
   it("sees the missing input instead of a question without a valid answer", async (t) => {

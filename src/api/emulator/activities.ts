@@ -2,7 +2,7 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { dictionary, timestamp } from "../shapes.ts";
+import { createFieldIssue, dictionary, timestamp } from "../shapes.ts";
 import { receiverTimeoutMs } from "./shapes.ts";
 
 export const fireActivity = defineOperation({
@@ -43,7 +43,10 @@ export const fireActivity = defineOperation({
               "Respond after one attempt for each webhook. If there is no webhook, the request fails and nothing is stored",
             ),
         })
-        .refine(({ payload, data }) => payload === undefined || data === undefined, "data cannot be used with payload")
+        .refine(
+          ({ payload, data }) => payload === undefined || data === undefined,
+          createFieldIssue("{data} cannot be used with {payload}"),
+        )
         .meta({ not: { required: ["payload", "data"] } }),
     ),
   },

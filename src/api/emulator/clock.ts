@@ -2,7 +2,7 @@ import * as z from "zod";
 import { clockModes } from "../../base/clock.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { anyOf, duration, requireExactlyOne, timestamp } from "../shapes.ts";
+import { anyOf, createFieldIssue, duration, requireExactlyOne, timestamp } from "../shapes.ts";
 
 const Mode = z.enum(clockModes);
 const Queue = {
@@ -28,7 +28,10 @@ const ClockSettings = z
     ),
     speed: z.number().positive().max(1_000_000).optional().describe("Virtual seconds per second, in mode real"),
   })
-  .refine(({ mode, speed }) => mode !== undefined || speed !== undefined, "mode or speed is required")
+  .refine(
+    ({ mode, speed }) => mode !== undefined || speed !== undefined,
+    createFieldIssue("{mode} or {speed} is required"),
+  )
   .meta(anyOf("mode", "speed"));
 
 const Target = requireExactlyOne(

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { defineOperation, empty, json, responseHeaders } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { duration, optionalString, requireField } from "../shapes.ts";
+import { createFieldIssue, duration, optionalString, requireField } from "../shapes.ts";
 
 /** Which of the matching requests or attempts are affected, for both directions. */
 const turns = {
@@ -69,21 +69,23 @@ const effectsOfIncoming = ["latency_ms", "reset", "status", "truncated"] as cons
 const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
 const outgoingFields = Object.keys(outgoing) as (keyof typeof outgoing)[];
 
-/** Returns a message for each contradiction, such as a fault without an effect or a field of the other direction. */
+/** Returns the rule of each contradiction, such as a fault without an effect or a field of the other direction. */
 function findContradictions(input: FaultFields): string[] {
   const foreign = input.direction === "incoming" ? outgoingFields : incomingFields;
   const problems = foreign
     .filter((name) => input[name] !== undefined)
-    .map((name) => `${name} cannot be used with direction ${input.direction}`);
+    .map((name) => `{${name}} cannot be used with {direction} ${input.direction}`);
   if (input.direction === "incoming" && effectsOfIncoming.every((name) => input[name] === undefined)) {
-    problems.push("one of latency_ms, reset, status and truncated is required");
+    problems.push("one of {latency_ms}, {reset}, {status} and {truncated} is required");
   }
-  if (input.direction === "outgoing" && input.effect === undefined) problems.push("effect is required");
+  if (input.direction === "outgoing" && input.effect === undefined) problems.push("{effect} is required");
   if (input.direction === "incoming" && input.status === undefined) {
-    problems.push(...statusFields.filter((name) => input[name] !== undefined).map((name) => `${name} requires status`));
+    problems.push(
+      ...statusFields.filter((name) => input[name] !== undefined).map((name) => `{${name}} requires {status}`),
+    );
   }
   if (input.delay !== undefined && !(input.effect && delaying.includes(input.effect))) {
-    problems.push("delay requires the effect delay or reorder");
+    problems.push("{delay} requires the effect delay or reorder");
   }
   return problems;
 }
@@ -110,7 +112,8 @@ const fieldConflictRules = {
 
 const CheckedFault = matchers
   .superRefine((input, context) => {
-    for (const message of findContradictions(input)) context.addIssue({ code: "custom", message, path: [] });
+    for (const rule of findContradictions(input))
+      context.addIssue({ code: "custom", path: [], ...createFieldIssue(rule) });
   })
   .meta(fieldConflictRules);
 

@@ -3,7 +3,7 @@ import { activities } from "../activities.ts";
 import { contractStatus } from "../contracts/shapes.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { nullableString, timestamp } from "../shapes.ts";
+import { createFieldIssue, nullableString, timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
 import { contractFilter } from "./shapes.ts";
 
@@ -22,15 +22,15 @@ const WaitQuery = z
     timeout_ms: z.int().min(0).max(600_000).default(30_000).describe("Maximum duration on the wall clock"),
   })
   .superRefine((input, context) => {
-    const addIssue = (message: string) => context.addIssue({ code: "custom", message, path: [] });
+    const addIssue = (rule: string) => context.addIssue({ code: "custom", path: [], ...createFieldIssue(rule) });
     if (!input.activity && !input.outcome && !input.contract_status) {
-      addIssue("one of activity, outcome and contract_status is required");
+      addIssue("one of {activity}, {outcome} and {contract_status} is required");
     }
     if (input.contract_status && (input.activity || input.outcome)) {
-      addIssue("contract_status cannot be used with activity or outcome");
+      addIssue("{contract_status} cannot be used with {activity} or {outcome}");
     }
-    if (input.contract_status && input.contract === undefined) addIssue("contract_status requires contract");
-    if (input.webhook !== undefined && !input.outcome) addIssue("webhook requires outcome");
+    if (input.contract_status && input.contract === undefined) addIssue("{contract_status} requires {contract}");
+    if (input.webhook !== undefined && !input.outcome) addIssue("{webhook} requires {outcome}");
   });
 
 const contractNamed = {

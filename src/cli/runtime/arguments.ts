@@ -88,7 +88,7 @@ export function toUsageError(
   problems: readonly ArgumentProblem[],
   { flags }: Pick<CommandInput, "flags">,
 ) {
-  const lines = problems.map(({ in: part, path, message: originalMessage, missing }) => {
+  const lines = problems.map(({ in: part, path, message: originalMessage, missing, rule }) => {
     const message =
       originalMessage === "Invalid ISO datetime" ? "must be a time (2031-01-02T03:04:05Z)" : originalMessage;
     const flag = spec.flags.find(({ target }) => target?.in === part && target.name === path[0]);
@@ -99,7 +99,8 @@ export function toUsageError(
     const items = flag && flags[flag.flag];
     if (Array.isArray(items) && path.length === 2)
       return describeProblem(`--${flag!.flag}`, message, items[Number(path[1])]);
-    if (path.length === 0) return rephraseWithFlags(spec, message) ?? describeProblem("the body", message);
+    if (rule !== undefined) return nameFlags(spec, rule);
+    if (path.length === 0) return describeProblem("the body", message);
     return missing
       ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)`
       : describeProblem(path.join("."), message);
@@ -113,10 +114,11 @@ export function toUsageError(
 }
 
 /** Finds the flags of which one supplies the missing input. Returns an empty list for any other problem. */
-function findRequiredFlags({ flags }: CommandSpec, { in: part, path, message, missing }: ArgumentProblem): string[] {
-  const isConstraint = path.length === 0 && message.endsWith(" is required");
-  const names = isConstraint ? (message.match(/\w+/g) ?? []) : missing && path.length === 1 ? path : [];
-  return flags.flatMap(({ flag, target }) => (target?.in === part && names.includes(target.name) ? [flag] : []));
+function findRequiredFlags({ flags }: CommandSpec, { in: part, path, missing, rule }: ArgumentProblem): string[] {
+  const names: readonly unknown[] = rule !== undefined ? findPlaceholders(rule) : path.length === 1 ? path : [];
+  return flags.flatMap(({ flag, target }) =>
+    missing && target?.in === part && names.includes(target.name) ? [flag] : [],
+  );
 }
 
 function createUsageError(problems: readonly ArgumentProblem[], lines: readonly string[]): UsageError {
@@ -136,18 +138,8 @@ function describeProblem(name: string, message: string, value?: unknown): string
   return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;
 }
 
-const constraintPhrases = [" is required", " cannot be used with ", " requires "];
-
-/** Rephrases a constraint on several fields with their flags. Returns undefined for other messages. */
-function rephraseWithFlags({ flags }: CommandSpec, message: string): string | undefined {
-  const end = constraintPhrases.map((words) => message.indexOf(words)).find((index) => index > 0);
-  if (end === undefined) return undefined;
-  const findFlagName = (name: string): string => {
+const nameFlags = ({ flags }: CommandSpec, rule: string): string =>
+  rule.replace(/\{(\w+)\}/g, (_, name) => {
     const spec = flags.find(({ target }) => target?.name === name);
     return spec === undefined ? name : `--${spec.flag}`;
-  };
-  const remainder = message
-    .slice(end)
-    .replace(/ (with|requires) (\w+)/, (_, word, name) => ` ${word} ${findFlagName(name)}`);
-  return message.slice(0, end).replace(/\w+/g, findFlagName) + remainder;
-}
+  });
