@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, startCliEmulator } from "../support/cli/cli-emulator.ts";
+import { ctrlC, enterKey, simulateUser } from "../support/cli/simulated-user.ts";
 import { waitUntilIdle } from "../support/rejections.ts";
 
 const secrets = { chatA: "chat-a secret", crmA: "crm-a secret", crmB: "crm-b secret", billing: "billing secret" };
@@ -252,6 +253,14 @@ describe("svc crm-b", () => {
     assert.equal(page.exit, 0, page.stderr);
     assert.match(page.stdout, /<dd>Ada<\/dd>/);
     assert.equal((await svc("crm-b open", { env: { SVC_CRM_B_CONSUMER_SECRET: secrets.crmB } })).exit, 0);
+  });
+
+  it("asks at a terminal only for the secret, unless the environment has it", async (t) => {
+    const { svc } = await startConnectedApps(t);
+    const ada = simulateUser(["Consumer secret file", `crm-b.secret${enterKey}`]);
+    assert.deepEqual([(await svc("crm-b open", ada)).exit, ada.waiting()], [0, []]);
+    const env = { SVC_CRM_B_CONSUMER_SECRET: secrets.crmB };
+    assert.equal((await svc("crm-b open", { ...simulateUser([":", ctrlC]), env })).exit, 0);
   });
 
   it("sends a signed request unchanged and rejects two signed requests", async (t) => {

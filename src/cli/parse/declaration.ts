@@ -83,14 +83,13 @@ export interface MissingInput {
 }
 
 export function findMissingInput(
-  { positionals, flags, bodyFrom = [] }: CommandDeclaration,
+  { positionals, flags, bodyFrom }: CommandDeclaration,
   input: CommandInput,
 ): MissingInput {
   const isInFile = (name: string) => flags.some(({ flag, holds }) => holds === name && input.flags[flag] !== undefined);
   const isMissing = ({ flag, required }: FlagSpec) =>
     required === true && input.flags[flag] === undefined && !isInFile(flag);
-  const isGiven = (name: string) => input.positionals[name] !== undefined || input.flags[name] !== undefined;
-  const hasBody = ["data", "set", ...bodyFrom].some(isGiven) || positionals.some(({ name }) => bodyFrom.includes(name));
+  const hasBody = (bodyFrom ?? input.flags.data ?? input.flags.set) !== undefined;
   return {
     positionals: positionals.filter(({ name, optional, variadic }) => {
       const value = input.positionals[name];
