@@ -46,7 +46,7 @@ export class CheckedCall {
   }
 }
 
-function findProblems(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
+export function findProblems(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
   const { params, query, headers, body } = operation.request;
   if ((body?.kind === "raw" || body?.kind === "stream") && !isSendable(args.body))
     return [{ in: "body", path: [], message: "must be bytes, a string or a stream of bytes", missing: false }];

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { enterKey, simulateUser } from "../support/cli/simulated-user.ts";
+import { ctrlC, enterKey, simulateUser } from "../support/cli/simulated-user.ts";
 
 describe("user who types values at a terminal", () => {
   it("enters values that cannot be listed and sees validation errors immediately", async (t) => {
@@ -20,6 +20,22 @@ describe("user who types values at a terminal", () => {
     // The service is unreachable, so the templates cannot be listed.
     const { exit, stderr } = await svc("contracts templates show --base-url http://127.0.0.1:1 --retries 0", ada);
     assert.deepEqual([exit, ada.waiting()], [75, []], stderr);
+  });
+
+  it("sees invalid input instead of a question", async (t) => {
+    const { svc } = await startCliEmulator(t);
+    const mistakes = [
+      ["contracts create --fields nope", 'Unknown field "nope".'],
+      ["contracts send --data none.json", "--data: cannot read none.json: no such file"],
+      ["contracts import-executed --contract-name=", "--contract-name must not be empty"],
+      ["contracts user-tasks create", "Missing required fields:\n  - --title (or in --data)\n  - assignees (--set "],
+      ["contracts download", "--output is required: the response is binary"],
+      ["contracts download --output none/a", "--output: cannot write to the folder none: it does not exist (ENOENT)"],
+    ] as const;
+    for (const [line, problem] of mistakes) {
+      const { exit, stderr } = await svc(line, simulateUser([":", ctrlC]));
+      assert.deepEqual([exit, stderr.slice(7, 7 + problem.length)], [2, problem]);
+    }
   });
 
   it("types a name without waiting for retries if an emulator cannot list its snapshots", async (t) => {

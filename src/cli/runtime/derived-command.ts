@@ -3,9 +3,9 @@ import { resources } from "../../api/resources.ts";
 import { toPlainNumbers } from "../../base/json.ts";
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
-import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
+import { type CallArguments, CheckedCall, findProblems } from "../../client/checked-call.ts";
 import type { Client } from "../../client/client.ts";
-import { InvalidArgumentsError, InvalidResponseError } from "../../client/errors.ts";
+import { type ArgumentProblem, InvalidArgumentsError, InvalidResponseError } from "../../client/errors.ts";
 import type { Credentials } from "../../client/published.d.ts";
 import { type ApiResponse, getBodyKind, requireValidValue } from "../../client/response.ts";
 import type { CommandSpec, Paging } from "../../derive/command-spec.ts";
@@ -25,7 +25,7 @@ import {
 import { checkFields, pickFields } from "../output/output.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 import { findMisspeltFields } from "../parse/suggestions.ts";
-import type { FailureKind } from "../process/failure.ts";
+import { type FailureKind, InputRequiredError } from "../process/failure.ts";
 import { confirmName, confirmYes, withSpinner } from "../prompt/terminal.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, reportMoreRows } from "./paging.ts";
@@ -79,7 +79,6 @@ export async function prepareRequest<Value = unknown>(
   const { sign, credentials, reads, confirm, check, formatOutcome } = changes;
   const { flags } = input;
   const { paging } = spec;
-  if (globals.fields) checkFields(globals.fields, spec.fields);
   // The parser does not check the values that a signature adds.
   const needsSchemas = sign !== undefined || reads === true || mustValidate(spec, input);
   const operation = needsSchemas ? await loadOperation(spec) : spec;
@@ -90,13 +89,8 @@ export async function prepareRequest<Value = unknown>(
   }
   const { call, contentType } = await buildCall(spec, operation, input, context, changes);
 
-  const file = flags.output as string | undefined;
-  const isDryRun = flags["dry-run"] === true;
-  if (!isDryRun && hasBytes(spec, /^(?!text\/|.*charset=)/)) rejectBytesOnTerminal(host, file);
-  if (file !== undefined && file !== "-") {
-    await checkOutputFile(host, file, "--output", { inputs: [flags.data, flags.file] as (string | undefined)[] });
-  }
-  if (isDryRun) {
+  await checkOutput(spec, input, context);
+  if (flags["dry-run"] === true) {
     await printPlan(call, contentType, context, credentials);
     return "dry-run";
   }
@@ -146,6 +140,30 @@ export async function prepareRequest<Value = unknown>(
       return response as ApiResponse<Value>;
     },
   };
+}
+
+/** Rejects, before any prompt, what no prompt can fix. A command that may complete the input has prompts of its own. */
+export async function rejectInvalidInput(
+  spec: CommandSpec,
+  input: CommandInput,
+  context: Context,
+  { mayComplete = false } = {},
+): Promise<void> {
+  await checkOutput(spec, input, context);
+  const operation = await loadOperation(spec);
+  const { args } = await buildArguments(spec, operation, input, context.host);
+  const isFixable = ({ in: part, missing }: ArgumentProblem) => missing && (mayComplete || part === "params");
+  const problems = findProblems(operation, args).filter((problem) => !isFixable(problem));
+  const error = problems.length === 0 ? undefined : toUsageError(spec, problems, input);
+  if (error && !(error instanceof InputRequiredError)) throw error;
+}
+
+async function checkOutput(spec: CommandSpec, { flags }: CommandInput, { globals, host }: Context): Promise<void> {
+  if (globals.fields) checkFields(globals.fields, spec.fields);
+  const file = flags.output as string | undefined;
+  if (flags["dry-run"] !== true && hasBytes(spec, /^(?!text\/|.*charset=)/)) rejectBytesOnTerminal(host, file);
+  if (file === undefined || file === "-") return;
+  await checkOutputFile(host, file, "--output", { inputs: [flags.data, flags.file] as (string | undefined)[] });
 }
 
 /** Builds the request from the input, checks it, and signs it if the command signs requests. */

@@ -36,7 +36,7 @@ import {
 import type { Host } from "../process/host.ts";
 import { canPrompt } from "../prompt/terminal.ts";
 import { createContext, type RunOptions } from "./context.ts";
-import { runDerivedCommand } from "./derived-command.ts";
+import { rejectInvalidInput, runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
 
 /** Resolves with the exit code. Rejects with the error of the command. */
@@ -179,6 +179,9 @@ async function completeInput(declaration: DeclaredCommand, input: CommandInput, 
   ];
   if (missingNames.length + missing.body.length === 0) return input;
   if (canPrompt(context.host, context.globals)) {
+    if ("id" in declaration) await rejectInvalidInput(declaration, input, context);
+    else if (declaration.extendsDerived)
+      await rejectInvalidInput(declaration.spec!, input, context, { mayComplete: true });
     await requireTarget(declaration, input, context);
     const { askForMissing } = await import("../prompt/missing-input.ts");
     return askForMissing(missing, input, context, declaration.words.join(" "));
