@@ -95,7 +95,7 @@ describe("svc emulator webhooks resend", () => {
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const untried = await svc("emulator webhooks resend 1");
-    assert.deepEqual([untried.exit, untried.stderr], [0, "Nothing found\nNo undelivered deliveries.\n"]);
+    assert.deepEqual([untried.exit, untried.stderr], [0, "No undelivered deliveries.\n"]);
     assert.equal(app.received.length, 0);
     await emulator.clock.advance({ by: 3 * 60_000 });
     const failed = await svc("emulator webhooks resend 1");

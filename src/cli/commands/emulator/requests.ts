@@ -127,7 +127,7 @@ const columns = [
 function showResent(items: readonly { readonly attempts: readonly Attempt[] }[], value: unknown, { output }: Context) {
   if (output.format !== "table") return output.show(value, { rows: "items", columns });
   const rows = items.map((item) => ({ ...item, response: describeResend(item) }));
-  return output.show(rows, { columns });
+  return output.show(rows, { columns, emptyMessage: "No undelivered deliveries." });
 }
 
 function describeResend({ attempts }: { readonly attempts: readonly Attempt[] }): string {
@@ -152,7 +152,7 @@ const webhooksResend = defineCommand({
     const failed = items.find((delivery) => findFailure(delivery) !== undefined);
     const arrivedCount = items.length - (failed ? 1 : 0);
     if (remaining === 0) {
-      await context.output.note(items.length === 0 ? "No undelivered deliveries." : `All ${arrivedCount} arrived.`);
+      if (items.length > 0) await context.output.note(`All ${arrivedCount} arrived.`);
       return undefined;
     }
     const next = failed
