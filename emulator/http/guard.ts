@@ -18,7 +18,10 @@ export function createForbiddenCheck({
     const bound = match?.bound;
     const isControl = bound?.operation.service.name === "emulator";
     if (!isForwarded && !isHostAllowed(raw, proxyInfo?.host) && !(bound && isProbe(bound.operation) && hasNoHost(raw)))
-      return createForbiddenResponse(isControl, formatForbiddenHost(proxyInfo?.host ?? raw.headers.host));
+      return createForbiddenResponse(
+        isControl,
+        formatForbiddenHost(proxyInfo?.host ?? raw.headersDistinct.host?.join(", ")),
+      );
     if (!isControl) return undefined;
     // These origins are allowed in addition to the Host header.
     const origins = [publicOrigin, proxyInfo?.host && `${proxyInfo.protocol ?? "http"}://${proxyInfo.host}`];
