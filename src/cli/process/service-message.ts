@@ -46,7 +46,7 @@ function findNamedResource(path: string) {
   return resources.at(-1);
 }
 
-const isNotFound = /^(?:(?:[a-z_]+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
+const notFound = /^(?:((?:[a-z_]+ ){0,2})not found|no \w+ matches the given query)\.?$/i;
 const isForbidden = /^you do not have permission to perform this action\.?$/i;
 const isStatus = /^(?:the service (?:answered|responded) with )?status \d+\.?$/i;
 
@@ -113,7 +113,9 @@ function describeProblem(error: ServiceError): string {
   const resourceName =
     resource && `${resource.noun} ${resource.id.length > maxIdLength ? `${resource.id.slice(0, 12)}…` : resource.id}`;
   if (fields.length > 1) return "The request is invalid";
-  if (status === 404 && (isNotFound.test(message) || isStatus.test(message)))
+  const subject = notFound.exec(message)?.slice(1).join("").trim().toLowerCase();
+  // Another missing object is named as it is: "Object configuration not found."
+  if (status === 404 && (subject === "" || subject === (resource?.noun ?? "").toLowerCase() || isStatus.test(message)))
     return resourceName === undefined || isOfOtherServer(error)
       ? `Not found: ${method} ${path}`
       : `${resourceName} not found`;

@@ -68,6 +68,9 @@ it("a service error names the object and the expected status", async (t) => {
     "emulator resume T-1": "Cannot resume T-1: status is DRAFT, expected ON_HOLD (HTTP 400)",
     "router show-client nobody": "Client nobody: No cluster mapping for this client id (HTTP 404)",
     [`router show-email ${hash}`]: "E-mail hash aaaaaaaaaaaa…: No cluster mapping for this email hash (HTTP 404)",
+    "invites info --token x": "Invitation not found (HTTP 404)",
+    "contracts external-metadata put T-1 --set external_metadata.record_type=x --set external_metadata.object_configuration_id=00000000-0000-4000-8000-000000000000":
+      "Contract T-1: Object configuration not found (HTTP 404)",
     "api GET /api/v2.1/public/contracts/T-9/status": "Contract T-9 not found (HTTP 404)",
     "api GET /api/v2.1/public/contracts/T-1/recipient":
       "Not found: GET /api/v2.1/public/contracts/T-1/recipient (HTTP 404)",
