@@ -120,7 +120,9 @@ export function readPostResponse(result: ForwardResult): Promise<PostOutcome> | 
 function decodeResponse(response: Passthrough, body: Buffer): PostOutcome {
   const decoded = decodeForDisplay(body, response.findHeader("content-encoding"));
   const { status } = response;
-  const location = status >= 300 && status < 400 ? response.findHeader("location") : undefined;
+  const header = status >= 300 && status < 400 ? response.findHeader("location") : undefined;
+  // Servers send UTF-8 here, although headers are read as Latin-1.
+  const location = header && Buffer.from(header, "latin1").toString();
   return { status, body: decoded.subarray(0, maxResponseBodyBytes), ...(location && { location }) };
 }
 

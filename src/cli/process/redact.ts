@@ -19,7 +19,9 @@ export const secretMask = "[hidden]";
 
 export function redactHeader(name: string, value: string): string {
   if (!shownHeaders.has(name.toLowerCase())) return secretMask;
-  return name.toLowerCase() === "location" ? redactUrlValues(value) : redactText(value, { mask: secretMask });
+  // Servers send UTF-8 here, although headers are read as Latin-1.
+  if (name.toLowerCase() === "location") return redactUrlValues(Buffer.from(value, "latin1").toString());
+  return redactText(value, { mask: secretMask });
 }
 
 /** Masks possible credentials in a URL: the secrets of its path and all values of its query. */

@@ -236,17 +236,19 @@ describe("svc webhooks listen", () => {
   it("names the target of a redirect that the app responds with, as does the diagnosis", async (t) => {
     const { svc } = await startWithContract(t);
     const app = await startReceiver(t);
-    app.respond((_, response) => response.writeHead(307, { location: "/hooks?token=s3cret" }).end());
+    app.respond((_, response) =>
+      response.writeHead(307, { location: Buffer.from("/höks?token=s3cret").toString("latin1") }).end(),
+    );
     const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", `${app.url}/hooks/`]);
     await waitForWebhook(svc);
     await svc("webhooks trigger CONTRACT_SIGNED");
     const { stdout: diagnosis } = await svc("webhooks why");
     listening.signal("SIGINT");
     const { stdout } = await listening.completion;
-    assert.match(stdout, /verified\n<-- 307 in \d+ ms: a redirect to \/hooks\?token=…, which is not followed\n$/);
+    assert.match(stdout, /verified\n<-- 307 in \d+ ms: a redirect to \/höks\?token=…, which is not followed\n$/);
     assert.match(
       diagnosis,
-      /the receiver responded 307, a redirect to \/hooks\?token=\[redacted\]\. Redirects are not followed\.\n/,
+      /the receiver responded 307, a redirect to \/höks\?token=\[redacted\]\. Redirects are not followed\.\n/,
     );
     assert.match(
       diagnosis,

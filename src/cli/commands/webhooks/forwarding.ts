@@ -17,7 +17,7 @@ import { parseUrlFlag } from "../../parse/globals.ts";
 import { parseHeaderFlag } from "../../parse/headers.ts";
 import { findSettingHint } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
-import { redactUrlValues } from "../../process/redact.ts";
+import { redactHeader } from "../../process/redact.ts";
 import { parseActivities } from "./registration.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 import { throwKeyError } from "./signing-key.ts";
@@ -40,7 +40,7 @@ export function formatPostResult(response: DeliverySendResult): string {
   const summary = `${response.status} in ${response.duration_ms} ms`;
   const { location, "content-type": type = "" } = response.headers;
   if (response.status >= 300 && response.status < 400 && location !== undefined)
-    return `${summary}: a redirect to ${redactUrlValues(location)}, which is not followed`;
+    return `${summary}: a redirect to ${redactHeader("location", location)}, which is not followed`;
   const text = response.body.trim();
   const isHtml = /html/i.test(type);
   return isSuccessfulPost(response) || text === "" || isHtml
