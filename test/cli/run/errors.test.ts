@@ -225,8 +225,18 @@ steps:
     assert.deepEqual([exit, stderr], [2, "error: <file>: story.yaml is not encoded as UTF-8\n  See svc run --help.\n"]);
   });
 
-  it("names an unreadable file or seed", async (t) => {
-    const { exit, stderr } = await runCli("run nowhere.yaml", { cwd: await createTestFolder(t) });
+  it("names an unreadable file or seed, also with other invalid files", async (t) => {
+    const cwd = await createTestFolder(t);
+    await writeFile(join(cwd, "empty.yaml"), "");
+    const several = await runCli("run nowhere.yaml empty.yaml", { cwd });
+    assert.deepEqual(
+      [several.exit, several.stderr],
+      [
+        2,
+        "error: <file>: cannot read nowhere.yaml: no such file\n  - empty.yaml:1:1: <file> is empty.\n  See svc run --help.\n",
+      ],
+    );
+    const { exit, stderr } = await runCli("run nowhere.yaml", { cwd });
     assert.deepEqual(
       [exit, stderr],
       [2, "error: <file>: cannot read nowhere.yaml: no such file\n  See svc run --help.\n"],

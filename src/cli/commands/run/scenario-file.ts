@@ -193,11 +193,13 @@ export async function loadScenarios(
 ): Promise<readonly ParsedScenario[]> {
   const scenarios: ParsedScenario[] = [];
   const problems: ScenarioProblem[] = [];
+  const unreadable: UsageError[] = [];
   for (const file of files) {
-    const bytes = await readRegularFile(host, file);
-    // --update replaces the file, so all its bytes must be known.
-    if (!isUtf8(bytes)) throw new UsageError(`<file>: ${file} is not encoded as UTF-8`);
-    const text = bytes.toString("utf8");
+    const text = await readScenarioText(host, file).catch((error: unknown) => {
+      if (!(error instanceof UsageError)) throw error;
+      unreadable.push(error);
+    });
+    if (text === undefined) continue;
     const lines: Parameters<CommandLineListener>[] = [];
     const fileProblems: ScenarioProblem[] = [];
     try {
@@ -214,15 +216,18 @@ export async function loadScenarios(
     }
     problems.push(...fileProblems.sort((a, b) => a.line - b.line || a.column - b.column));
   }
-  if (problems.length > 0) throw new InvalidScenarioError(problems);
-  return scenarios;
+  const [error, ...others] = [...unreadable, ...(problems.length > 0 ? [new InvalidScenarioError(problems)] : [])];
+  if (error === undefined) return scenarios;
+  if (others.length === 0) throw error;
+  const details = others.flatMap(({ message, details }) => [message, ...details]);
+  throw new UsageError(error.message, { details });
 }
 
 /**
  * Reads a regular file, because reading a pipe or a device can block. A link that leads out of this folder is not
  * followed, because messages quote the file and a pattern of the shell also names the links of a clone.
  */
-async function readRegularFile(host: Host, path: string): Promise<Buffer> {
+async function readScenarioText(host: Host, path: string): Promise<string> {
   const absolute = await requireFile(host, path, "<file>");
   if (!(await stat(absolute)).isFile()) throw new UsageError(`<file>: ${path} is not a regular file`);
   const target = await findLinkTargetOutside(host.cwd, absolute);
@@ -231,5 +236,8 @@ async function readRegularFile(host: Host, path: string): Promise<Buffer> {
       hint: "To run that file, use its own path.",
     });
   }
-  return readInput(host, absolute, "<file>");
+  const bytes = await readInput(host, absolute, "<file>");
+  // --update replaces the file, so all its bytes must be known.
+  if (!isUtf8(bytes)) throw new UsageError(`<file>: ${path} is not encoded as UTF-8`);
+  return bytes.toString("utf8");
 }
