@@ -129,6 +129,24 @@ func TestStuck(t *testing.T) {
 }
 `;
       await writeFile(join(exampleFolder.cwd, "example/stuck_test.go"), test);
+      const conflict = `package example
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestRejectedRequest(t *testing.T) {
+	defer func() {
+		if failure := fmt.Sprint(recover()); !strings.Contains(failure, "/workspaces: 409 Conflict: ") {
+			t.Fatal(failure)
+		}
+	}()
+	prepared.Control("POST", "workspaces", map[string]string{"name": "Northwind Legal"}, nil)
+}
+`;
+      await writeFile(join(exampleFolder.cwd, "example/conflict_test.go"), conflict);
       stdout = await runProgram(
         "go",
         ["test", "-count=1", "-o", "stuck", "-skip", "Stuck", "./example"],
