@@ -177,18 +177,48 @@ class Stuck {
 }
 `;
       await writeFile(join(exampleFolder.cwd, "src/test/java/example/Stuck.java"), program);
+      const encoding = `package example;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import svctest.Emulator;
+import svctest.SvcExtension;
+import svctest.SvcExtension.Receiver;
+
+@ExtendWith(SvcExtension.class)
+class EncodingTest {
+  @Test
+  void umlautsArrive(Emulator svc, Receiver receiver) throws Exception {
+    svc.subscribe(receiver.url, "CONTRACT_CREATED");
+    var person = Map.of("first_name", "Jürgen", "email", "jo@acme.example");
+    var parties = List.of(Map.of("is_individual", true, "poc_details", person));
+    var body = Map.of("contract_template_id", 101, "contract_data", Map.of(), "counter_party_details", parties);
+    svc.api("POST", "contracts/", body);
+    svc.advance("PT1M");
+    assertTrue(receiver.received.get(0).contains("Jürgen"), receiver.received.toString());
+  }
+}
+`;
+      await writeFile(join(exampleFolder.cwd, "src/test/java/example/EncodingTest.java"), encoding);
       // The optimizing compiler takes longer than it saves here.
       const env = { ...exampleFolder.env, MAVEN_OPTS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" };
-      const argv = ["--offline", "--batch-mode", "--quiet", "-DargLine=-XX:TieredStopAtLevel=1", "test"];
+      // Java 17 takes its default encoding from the locale, which a container often lacks.
+      const argLine = "-DargLine=-XX:TieredStopAtLevel=1 -Dfile.encoding=US-ASCII";
+      const argv = ["--offline", "--batch-mode", "--quiet", argLine, "test"];
       await runProgram("mvn", argv, { ...exampleFolder, env });
     });
 
     it("runs the example", () => {
-      const reports = ["ContractsTest", "DeliveryTest"].map((name) =>
+      const reports = ["ContractsTest", "DeliveryTest", "EncodingTest"].map((name) =>
         readFileSync(join(exampleFolder.cwd, `target/surefire-reports/example.${name}.txt`), "utf8"),
       );
       assert.match(reports[0]!, /Tests run: 4, Failures: 0, Errors: 0, Skipped: 0/);
       assert.match(reports[1]!, /Tests run: 1, Failures: 0, Errors: 0, Skipped: 0/);
+      assert.match(reports[2]!, /Tests run: 1, Failures: 0, Errors: 0, Skipped: 0/);
     });
 
     it("stops the emulator when the tests are killed", (t) => {
