@@ -74,7 +74,6 @@ const unused = [
   { by: /node_modules\/@cantoo\/pdf-lib\//, module: /^node-html-better-parser$/ },
   { by: /pdf-lib\/es\/packages\/standard-fonts\/Font\.js$/, module: /\.compressed\.json$/ },
   { by: /node_modules\/@modelcontextprotocol\//, module: /\/ajv-provider\.js$/ },
-  { by: /node_modules\/undici\//, module: /^node:http2$/ },
   {
     by: /node_modules\/undici\/index\.js$/,
     module:
@@ -98,7 +97,7 @@ const omitUnused: Plugin = {
     // Node modules are free of side effects, so unused imports are removed.
     onResolve({ filter: /^node:/ }, ({ path }) => ({ path, external: true, sideEffects: false }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({
-      contents: "module.exports = { constants: {}, CacheStorage: class {}, AjvJsonSchemaValidator: class {} };",
+      contents: "module.exports = { CacheStorage: class {}, AjvJsonSchemaValidator: class {} };",
     }));
   },
 };
@@ -161,8 +160,6 @@ const settings = {
   outExtension: { ".js": ".cjs" },
   // CommonJS has no `import.meta`, which a few modules use.
   define: { "import.meta.url": "bundleFile.url", "import.meta.dirname": "__dirname" },
-  // Optional companions of pdfjs, which draws nothing here.
-  external: ["canvas", "@napi-rs/canvas", "path2d"] as string[],
   metafile: true,
   logLevel: "warning",
 } satisfies BuildOptions;

@@ -55,7 +55,7 @@ function formatNotice(root: string, folder: string): string {
     .sort()
     .map((file) => read(root, folder, file))
     .join("\n");
-  const copyright = `Copyright (c) ${author?.name ?? author}`;
+  const copyright = `Copyright (c) ${author}`;
   // The project's own licence is the same except for the copyright line.
   const mit =
     packagesWithoutText.has(name) && license === "MIT" && read(root, "LICENSE").replace(/^Copyright .*$/m, copyright);
