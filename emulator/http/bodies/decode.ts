@@ -17,9 +17,11 @@ import { bodyLimits, type DecodedBody, exceedsFieldLimit, parseJson, UnreadableB
 import { parseMultipart } from "./multipart.ts";
 
 /** Decodes the bytes of a body to a value. Throws UnreadableBodyError. */
-export type BodyDecoder = (body: Buffer, contentType: string | undefined, finding: FindingReporter) => DecodedBody;
-
-const emptyBody: DecodedBody = { value: undefined, getSource: () => null, length: 0 };
+export type BodyDecoder = (
+  body: Buffer,
+  contentType: string | undefined,
+  finding: FindingReporter,
+) => DecodedBody | undefined;
 
 /** The value contains the last field of each name, and errors quote all fields. */
 function createFormBody(
@@ -63,7 +65,7 @@ export function createDecoder(
 
 /** FastAPI validates a body that is not sent as JSON as a single string (DECISIONS.md, P13). */
 const decodeJsonOrText: BodyDecoder = (bytes, type) => {
-  if (bytes.length === 0) return emptyBody;
+  if (bytes.length === 0) return undefined;
   if (isJsonType(type)) return parseJson(decodeJsonBytes(bytes));
   // Only a validation error quotes the text, after the credentials are checked (DECISIONS.md, P12).
   return { value: bytes.toString("utf8"), getSource: () => decodeUtf8(bytes), length: bytes.length };
@@ -73,7 +75,7 @@ const decodeJsonOrText: BodyDecoder = (bytes, type) => {
 const createJsonDecoder =
   (allowsLargeDocuments: boolean): BodyDecoder =>
   (bytes, type) => {
-    if (bytes.length === 0) return emptyBody;
+    if (bytes.length === 0) return undefined;
     if (!isJsonType(type)) throw new UnreadableBodyError({ reason: "media-type", type: type ?? "" });
     return parseJson(decodeUtf8(bytes), allowsLargeDocuments);
   };

@@ -68,12 +68,6 @@ function describeIssue(issue: ValidationIssue, schema: z.ZodType | undefined, in
       return describeBound(issue);
     case "invalid_format":
       return describeWrongFormat(issue);
-    case "not_multiple_of":
-      return {
-        type: "multiple_of",
-        msg: `Input should be a multiple of ${issue.divisor}`,
-        ctx: { multiple_of: issue.divisor },
-      };
     default:
       return { type: "value_error", msg: issue.message };
   }
@@ -91,7 +85,6 @@ const typeErrors = lookupTable<readonly [type: string, expected: string]>({
   int: ["int_type", "a valid integer"],
   number: ["float_type", "a valid number"],
   boolean: ["bool_type", "a valid boolean"],
-  null: ["none_required", "None"],
 });
 
 /** Errors for a string that cannot be parsed as the expected type. */
@@ -106,7 +99,7 @@ function describeWrongType(expected: string, input: unknown): IssueText {
     return { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" };
   }
   const parsingError = typeof input === "string" ? parsingErrors[expected] : undefined;
-  const [type, value] = parsingError ?? typeErrors[expected] ?? [`${expected}_type`, `a valid ${expected}`];
+  const [type, value] = parsingError ?? typeErrors[expected]!;
   return { type, msg: `Input should be ${value}` };
 }
 
@@ -132,7 +125,7 @@ function describeBound(issue: Extract<ValidationIssue, { code: "too_small" | "to
     return { type: `string_${error}`, msg, ctx: { [name]: bound } };
   }
   if (origin === "array") {
-    const actual = (input as readonly unknown[] | undefined)?.length ?? 0;
+    const actual = (input as readonly unknown[]).length;
     const msg = `List should have ${relation} ${pluralize(bound, "item")} after validation, not ${actual}`;
     return { type: error, msg, ctx: { field_type: "List", [name]: bound, actual_length: actual } };
   }
@@ -154,7 +147,7 @@ function describeWrongFormat({
   // A message of the declaration is more specific than the general messages.
   if (!message.startsWith("Invalid ")) return { type: "value_error", msg: message };
   if (format === "regex") {
-    const source = (pattern ?? "").replace(/^\/|\/[a-z]*$/g, "");
+    const source = pattern!.replace(/^\/|\/[a-z]*$/g, "");
     return {
       type: "string_pattern_mismatch",
       msg: `String should match pattern '${source}'`,
@@ -165,8 +158,6 @@ function describeWrongFormat({
 }
 
 const nouns: ReadonlyMap<string, string> = new Map([
-  ["url", "URL"],
   ["uuid", "UUID"],
-  ["guid", "UUID"],
   ["email", "email address"],
 ]);

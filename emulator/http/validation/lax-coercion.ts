@@ -40,9 +40,9 @@ export function coerceLax(schema: z.ZodType, lax: LaxBody, issues: readonly Vali
     const coerced = code === "invalid_type" ? coerceOtherType(getSchemaKind(findSchema(schema, path)), value) : value;
     if (coerced === value) continue;
     if (!lax.isCopy) Object.assign(lax, { body: structuredClone(lax.body), isCopy: true });
-    const owner = getValueAt(lax, ["body", ...path].slice(0, -1)) as object;
+    const owner = getValueAt(lax.body, path.slice(0, -1)) as object;
     // An assignment to `__proto__` would set the prototype.
-    Object.defineProperty(owner, path.at(-1) ?? "body", { value: coerced });
+    Object.defineProperty(owner, path.at(-1)!, { value: coerced });
     hasChanged = true;
   }
   return hasChanged;
@@ -88,10 +88,9 @@ export function createRelaxedChecks({ request, service }: Operation): RelaxedChe
 
 /** Returns undefined if no value of the schema needs a check. */
 function createValueCheck(wrapped: z.ZodType): CheckValue | undefined {
-  const expectation = getExpectation(wrapped);
-  if (expectation) return createExpectationCheck(expectation);
   const schema = unwrapSchema(wrapped);
-  if (schema !== wrapped && getExpectation(schema)) return createValueCheck(schema);
+  const expectation = getExpectation(schema);
+  if (expectation) return createExpectationCheck(expectation);
   const { shape, element, valueType, catchall } = getSchemaDefinition(schema);
   if (shape) return createFieldsCheck(shape, catchall === undefined);
   const item = element ?? valueType;

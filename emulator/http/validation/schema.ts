@@ -17,7 +17,6 @@ export interface ValidationProblem {
 interface SchemaDefinition {
   readonly type: string;
   readonly innerType?: z.ZodType;
-  readonly in?: z.ZodType;
   readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly element?: z.ZodType;
   readonly valueType?: z.ZodType;
@@ -32,10 +31,8 @@ export const getSchemaDefinition = (schema: z.ZodType): SchemaDefinition =>
 
 /** Returns the schema inside optional, nullable, default and other wrappers. */
 export function unwrapSchema(schema: z.ZodType): z.ZodType {
-  const { type, innerType, in: input } = getSchemaDefinition(schema);
-  if (innerType) return unwrapSchema(innerType);
-  if (type === "pipe" && input) return unwrapSchema(input);
-  return schema;
+  const { innerType } = getSchemaDefinition(schema);
+  return innerType ? unwrapSchema(innerType) : schema;
 }
 
 /** Returns the schema of a member or an item. Returns undefined for an undeclared member. */
