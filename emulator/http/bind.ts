@@ -72,14 +72,12 @@ export function bindPart(
   const callContext = createCallContext(context);
   return operations.map((operation) => {
     const { id, auth } = operation;
-    const handler = Object.hasOwn(handlers, id) ? handlers[id] : undefined;
-    if (!handler) throw new EmulatorBugError("No handler is registered", { operation: id });
     const check = auth === "none" ? undefined : authenticate[auth];
     if (auth !== "none" && !check) {
       throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
     }
     const getSteps = strictBodies ? getStrictSteps : getDefaultSteps;
-    return { operation, getSteps, context, callContext, handler, authenticate: check };
+    return { operation, getSteps, context, callContext, handler: handlers[id]!, authenticate: check };
   });
 }
 

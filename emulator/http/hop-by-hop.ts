@@ -14,13 +14,6 @@ const hopByHopHeaders: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Parses the names that a `Connection` field adds to the hop-by-hop headers. */
-const parseConnectionHeader = (connection: string): readonly string[] =>
-  connection
-    .split(",")
-    .map((option) => option.trim().toLowerCase())
-    .filter((name) => name !== "" && !hopByHopHeaders.has(name));
-
 /**
  * Returns whether a field controls the emulator, so that other servers can neither set nor receive it. These are all
  * `x-svc-` fields except those that sign webhooks. `name` is in lower case.
@@ -54,6 +47,6 @@ export function filterEndToEndHeaders(
     if (name === "connection") connection += `${rawHeaders[i + 1]},`;
     if (!hopByHopHeaders.has(name) && !isRemoved(name)) filtered.push(rawHeaders[i]!, rawHeaders[i + 1]!);
   }
-  const connectionHeaders = connection === "" ? [] : parseConnectionHeader(connection);
-  return connectionHeaders.length === 0 ? filtered : removeHeaders(filtered, connectionHeaders);
+  const connectionHeaders = connection.split(",").map((option) => option.trim().toLowerCase());
+  return connection === "" ? filtered : removeHeaders(filtered, connectionHeaders);
 }

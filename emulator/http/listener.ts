@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { withTimeout } from "../../src/base/timing.ts";
 import { emulatorOptions } from "../../src/derive/emulator-options.ts";
@@ -152,8 +153,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     /** Binds a port, or any free port if it is 0. Resolves with the origin: `http://127.0.0.1:4010`. */
     async listen(port: number, host = "127.0.0.1"): Promise<string> {
       await app.listen({ port, host });
-      const address = app.server.address();
-      const boundPort = typeof address === "object" ? address?.port : port;
+      const { port: boundPort } = app.server.address() as AddressInfo;
       const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
       return `http://${name}:${boundPort}`;
     },

@@ -15,14 +15,9 @@ export function createResponseProducer({ id, responses }: Operation): ResponsePr
   const declaredResponses = Object.entries(responses).map(([status, kind]) => [Number(status), kind] as const);
   const writers = new Map(declaredResponses.map(([status, kind]) => [status, createWriter(id, kind)]));
   const onlyStatus = declaredResponses.length === 1 ? declaredResponses[0]![0] : undefined;
-  const allowsPassthrough = declaredResponses.some(([, { kind }]) => kind === "passthrough");
 
   return (result) => {
-    if (result instanceof Passthrough) {
-      if (!allowsPassthrough)
-        throw new EmulatorBugError("Responses of other servers are not declared", { operation: id });
-      return toPassthroughResponse(result);
-    }
+    if (result instanceof Passthrough) return toPassthroughResponse(result);
     const isReply = result instanceof HandlerReply;
     const status = isReply ? result.status : onlyStatus;
     if (status === undefined)

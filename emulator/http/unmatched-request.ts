@@ -12,18 +12,24 @@ import { rejectUnauthenticated, serveRequest } from "./serve.ts";
 
 /** Responds to a request that matches no operation. A specific hint has priority over 405 and 404. */
 export async function respondUnmatched(exchange: HttpExchange): Promise<HttpResponse> {
-  const [firstOperation] = exchange.atPath;
+  const { method, atPath, operations, dialect } = exchange;
+  const [firstOperation] = atPath;
   const hintResponse =
     respondToPreflight(exchange) ?? respondToOtherSlash(exchange) ?? respondToNonPathTarget(exchange);
   if (hintResponse) return hintResponse;
-  if (!firstOperation)
-    return (await respondFromFallback(exchange)) ?? respondOtherMethod(exchange) ?? createNotFoundResponse(exchange);
+  if (!firstOperation) {
+    const response = await respondFromFallback(exchange);
+    if (response || !operations.catchAll) return response ?? createNotFoundResponse(exchange);
+    return dialect.toMethodNotAllowedResponse(method, operations.methods);
+  }
   await rejectUnauthenticated(firstOperation, exchange);
+  const { name, dialect: framework } = firstOperation.operation.service;
   // A signed URL is valid for one method. For other methods, the storage responds that the signature does not match
   // (DECISIONS.md, P17).
-  if (firstOperation.operation.service.name === "storage")
-    return serveRequest(exchange, exchange.operations.matchPath(exchange.parsedTarget.path)!);
-  return respondOtherMethod(exchange) ?? createNotFoundResponse(exchange);
+  if (name === "storage") return serveRequest(exchange, operations.matchPath(exchange.parsedTarget.path)!);
+  // Starlette lists the methods of the first route with that path. The other frameworks list all methods.
+  const routes = framework === "fastapi" ? [firstOperation] : atPath;
+  return dialect.toMethodNotAllowedResponse(method, listMethods(...routes));
 }
 
 /** Browsers send a preflight before they upload from a page of another site (DECISIONS.md, P17). */
@@ -69,15 +75,6 @@ async function respondFromFallback(exchange: HttpExchange): Promise<HttpResponse
   const response = await served.fallback(exchange, exchange.reportFinding);
   // The emulator itself emulates the cluster, so the response is not foreign.
   return response && { ...toPassthroughResponse(response), isForeign: false };
-}
-
-/** Starlette lists the methods of the first route with that path. The other frameworks list all methods. */
-function respondOtherMethod({ method, operations, atPath, dialect }: HttpExchange): HttpResponse | undefined {
-  const [firstOperation] = atPath;
-  if (!firstOperation)
-    return operations.catchAll ? dialect.toMethodNotAllowedResponse(method, operations.methods) : undefined;
-  const isFastApi = firstOperation.operation.service.dialect === "fastapi";
-  return dialect.toMethodNotAllowedResponse(method, isFastApi ? listMethods(firstOperation) : listMethods(...atPath));
 }
 
 /** Creates the 404 of a service with a suggestion in a header. */

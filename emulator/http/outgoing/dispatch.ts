@@ -91,7 +91,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
     // The request was aborted while it waited for a connection.
-    if (this.#end) abort(new Error("the caller has stopped waiting"));
+    if (this.#end) abort(clientGoneError);
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {

@@ -34,7 +34,7 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
     /** Sends a request unchanged, except hop-by-hop headers, `via` and `x-forwarded-*`. Follows no redirects. */
     send(url: string, request: ForwardableRequest): PendingForward {
       const base = new URL(url);
-      const path = `${base.pathname.replace(/\/$/, "")}${toOriginForm(request.target) ?? "/"}`;
+      const path = `${base.pathname.replace(/\/$/, "")}${toOriginForm(request.target)}`;
       const headers = createHeaders(request, pseudonym);
       const link = request.cause && links?.createLink(base.origin, request.cause);
       if (link) headers.push(...link.header);

@@ -158,7 +158,7 @@ function createCheckedLookup(rules: ReceiverRules, resolve: typeof lookup): Look
       }
       const [first] = addresses;
       if (options.all) return callback(null, addresses);
-      callback(null, first?.address ?? "", first?.family ?? 0);
+      callback(null, first!.address, first!.family);
     });
   };
 }
@@ -197,7 +197,7 @@ const tlsMessages: Readonly<Record<TlsFailure, string>> = {
 
 /** Describes why a POST to that origin got no response. */
 function describeResponseFailure(
-  error: unknown,
+  error: Error,
   origin: string,
   { connectTimeoutMs, responseTimeoutMs }: Pick<WebhookSenderOptions, "connectTimeoutMs" | "responseTimeoutMs">,
 ): { readonly code: string; readonly message: string } {
@@ -205,7 +205,7 @@ function describeResponseFailure(
     const message = `The receiver did not respond within ${responseTimeoutMs / 1_000} s.`;
     return { code: "response_timeout", message };
   }
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = "code" in error ? String(error.code) : "";
   if (code === "UND_ERR_CONNECT_TIMEOUT") {
     const message = `The receiver did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
     return { code: "connect_timeout", message };
@@ -215,13 +215,12 @@ function describeResponseFailure(
     const hint = suggestsTlsServer(origin, code) ? " If it speaks TLS, use https:// in the webhook's URL." : "";
     return { code: failure[0], message: `${failure[1]}${hint}` };
   }
-  const text = error instanceof Error ? error.message : String(error);
-  if (code === "address_not_allowed") return { code, message: text };
+  if (code === "address_not_allowed") return { code, message: error.message };
   const tlsFailure = toTlsFailure(code);
   if (tlsFailure !== undefined) return { code: "tls_error", message: tlsMessages[tlsFailure] };
-  if (error instanceof Error && /CERT|TLS|SSL/.test(code)) {
+  if (/CERT|TLS|SSL/.test(code)) {
     return { code: "tls_error", message: `TLS with the receiver failed: ${getTlsReason(error)} (${code})` };
   }
   if (error instanceof errors.HTTPParserError) return { code: "not_http", message: "The response is not HTTP." };
-  return { code: "network_error", message: code ? `${text} (${code})` : text };
+  return { code: "network_error", message: code ? `${error.message} (${code})` : error.message };
 }
