@@ -56,7 +56,11 @@ export const listInbox = defineOperation({
   request: {
     params: z.object({ id: z.string().describe("ID of the cluster") }),
     query: z.object({
-      path: z.string().startsWith("/").optional().describe("Show only requests to this path; * matches anything"),
+      path: z
+        .string()
+        .startsWith("/", "must start with /")
+        .optional()
+        .describe("Show only requests to this path; * matches anything"),
       limit: z.int().min(1).max(10_000).default(100).describe("Maximum number of rows, newest first"),
     }),
   },

@@ -19,7 +19,11 @@ const incoming = {
     .describe("Incoming: only this service; the control plane is never affected"),
   operation: optionalString.describe("Incoming: only this operation, by ID: contracts.create"),
   method: z.enum(["GET", "POST", "PUT", "PATCH", "DELETE"]).optional().describe("Incoming: only this method"),
-  path: z.string().startsWith("/").optional().describe("Path of the request or the receiver; * matches anything"),
+  path: z
+    .string()
+    .startsWith("/", "must start with /")
+    .optional()
+    .describe("Path of the request or the receiver; * matches anything"),
   header: z.string().min(1).optional().describe("Incoming: only with this header (name) or this value (name: value)"),
   latency_ms: z.int().min(1).max(600_000).optional().describe("Incoming: delay in milliseconds, on the wall clock"),
   reset: z.literal(true).optional().describe("Incoming: close the connection without a response"),

@@ -166,6 +166,7 @@ describe("fault for incoming requests", () => {
   const mistakes = [
     [{ direction: "incoming" }, "one of latency_ms, reset, status and truncated is required"],
     [{ direction: "outgoing" }, "effect is required"],
+    [{ direction: "incoming", status: 503, path: "api/*" }, "path must start with /"],
     [{ direction: "incoming", status: 503, effect: "drop" }, "effect cannot be used with direction incoming"],
     [{ direction: "outgoing", effect: "drop", status: 503 }, "status cannot be used with direction outgoing"],
     [{ direction: "incoming", reset: true, response_body: 1 }, "response_body requires status"],
