@@ -14,18 +14,12 @@ import { DocumentReader } from "./document-reader.ts";
 
 export async function* addChecksum(pieces: AsyncIterable<string>): AsyncGenerator<Buffer, void> {
   let checksum = 0;
-  let lastPiece: string | undefined;
   for await (const piece of pieces) {
-    if (lastPiece !== undefined) {
-      const bytes = Buffer.from(lastPiece);
-      checksum = crc32(bytes, checksum);
-      yield bytes;
-    }
-    lastPiece = piece;
+    const isEnd = piece === documentEnd;
+    const bytes = Buffer.from(isEnd ? ",\n" : piece);
+    checksum = crc32(bytes, checksum);
+    yield isEnd ? Buffer.concat([bytes, Buffer.from(formatLastMember(checksum))]) : bytes;
   }
-  if (lastPiece !== documentEnd) throw new Error("Only a complete document can be checksummed");
-  const comma = Buffer.from(",\n");
-  yield Buffer.concat([comma, Buffer.from(formatLastMember(crc32(comma, checksum)))]);
 }
 
 /**

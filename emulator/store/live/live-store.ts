@@ -1,4 +1,5 @@
 import type { WallClock } from "../../../src/base/clock.ts";
+import { createDeferred } from "../../../src/base/concurrency.ts";
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import { waitForNextTurn } from "../../../src/base/timing.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
@@ -183,24 +184,19 @@ export class LiveStore extends LiveView implements Store {
     next: Store,
     { saveReplaced, head, onReplaced, past, moment }: ReplacementHooks = {},
   ): Promise<void> {
-    if (!(next instanceof LiveStore))
-      throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
     for (let wait = this.#requireUsable("state.replace"); wait; wait = this.#requireUsable("state.replace")) await wait;
-    let end = () => {};
-    this.#replacement = new Promise<void>((resolve) => {
-      end = resolve;
-    });
+    const replacement = createDeferred();
+    this.#replacement = replacement.promise;
+    const newState = (next as LiveStore).#state;
     try {
       await saveReplaced?.(createDocument(this.#state.takeSnapshot(), head?.()));
-      await this.#log?.replace(next.#state, past, moment);
-      this.#state = next.#state;
+      await this.#log?.replace(newState, past, moment);
+      this.#state = newState;
       this.#epoch += 1;
       onReplaced?.();
     } catch (error) {
       this.#replacement = undefined;
-      end();
-      this.#notifyAll("writable");
-      throw error;
+      replacement.resolve();
     }
     this.#replacement = undefined;
     end();

@@ -1,4 +1,3 @@
-import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { AnyRows, IndexQuery, IndexValue, RowKey } from "../port.ts";
 import { type ItemRange, SortedList } from "./sorted-list.ts";
 
@@ -104,8 +103,7 @@ export class RowTable {
 
   #findRange(slice: IndexQuery<string>): [list: SortedList<StoredRow>, range: ItemRange] {
     if (slice.by === undefined) return [this.#insertion, this.#insertion.findRange()];
-    const list = this.#indexes.find(({ name }) => name === slice.by)?.list;
-    if (list === undefined) throw new EmulatorBugError(`Collection ${this.declaration.name} has no index ${slice.by}`);
+    const { list } = this.#indexes.find(({ name }) => name === slice.by)!;
     return [list, list.findRange(slice.equals ?? slice.from, slice.equals ?? slice.to)];
   }
 }
