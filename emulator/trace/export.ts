@@ -155,7 +155,7 @@ export class TraceExporter {
   /** Skips nodes that no longer exist, for example after a reset. */
   #gatherSpans(names: ReadonlyMap<string, FinishedCause>) {
     const { store, deterministic } = this.#options;
-    const rows = gatherTraceNodes(store, names.keys());
+    const rows = store.read((view) => gatherTraceNodes(view, names.keys()));
     if (!rows) return [];
     const { nodes } = buildTrace(rows, {
       describeJob: () => undefined,
@@ -170,15 +170,15 @@ export class TraceExporter {
 
   async #deliverSpans(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
-    for (const pauseMs of [...retryDelaysMs, undefined]) {
+    for (let retry = 0; ; retry += 1) {
       const result = await collector.post(body);
       const problem = describeProblem(result);
       this.#report(problem);
       if ("status" in result && problem === null) return Math.max(0, count - countRejected(result.body));
+      const pauseMs = retryDelaysMs[retry];
       if (!isRetryable(result) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
       await wall.sleep(pauseMs, this.#closing.signal);
     }
-    return 0;
   }
 
   #report(problem: string | null): void {

@@ -61,7 +61,7 @@ function compareRows(
   newContents: ConsistentContents,
 ): RowDifference[] {
   const toKey = (row: DiffRow) => String(collection.key(row as never));
-  const listRows = ({ rows }: ConsistentContents) => (rows.get(collection.name) ?? []) as readonly DiffRow[];
+  const listRows = ({ rows }: ConsistentContents) => rows.get(collection.name) as readonly DiffRow[];
   const remaining = new Map(listRows(oldContents).map((row) => [toKey(row), row]));
   const changes: RowDifference[] = [];
   for (const after of listRows(newContents)) {
@@ -81,7 +81,7 @@ const isSame = (a: DiffRow, b: DiffRow): boolean =>
 /** Counts the identifiers of a table that only exist in one state, or are mapped to another cluster. */
 async function compareMapping(table: Mapping, before: Store, newContents: ConsistentContents) {
   let [added, moved, unchanged] = [0, 0, 0];
-  const entries = (newContents.mappings.get(table.name) ?? [])[Symbol.iterator]();
+  const entries = newContents.mappings.get(table.name)![Symbol.iterator]();
   const compareBatch = (view: View): boolean => {
     for (let i = 0; i < maxBatchRows; i += 1) {
       const { value, done } = entries.next();
