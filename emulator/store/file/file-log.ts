@@ -134,15 +134,19 @@ export class FileLog extends JournaledLog {
    */
   async retryWrite(state: State): Promise<boolean> {
     await this.waitForCompaction();
-    const isRewritten = this.#isDisturbed;
+    let result = "can be written again";
     try {
-      if (isRewritten) {
-        if ((await this.#checkTampering())?.isGone === false) return false;
+      const tampering = await this.#checkTampering();
+      // A user can also remove files after a failed write.
+      if (tampering?.isGone) this.#isDisturbed = true;
+      if (this.#isDisturbed) {
+        if (tampering?.isGone === false) return false;
         await makeFolderDurably(this.#options.disk, dirname(this.#options.path));
         await this.#options.files.clear();
         await this.#rewriteAll(state);
         this.#isDisturbed = false;
         this.#isCut = false;
+        result = rewrittenMessage;
       } else if (this.journal.intact) {
         await probeWritable(this.#options.disk, this.#options.path);
         // Resuming must not extend a truncated journal.
@@ -158,8 +162,7 @@ export class FileLog extends JournaledLog {
     } catch {
       return false;
     }
-    const { path, report } = this.#options;
-    report(isRewritten ? `${path} ${rewrittenMessage}` : `${path} can be written again`);
+    this.#options.report(`${this.#options.path} ${result}`);
     return true;
   }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { repairState, startEmulator } from "../../../../emulator/index.ts";
@@ -83,6 +83,56 @@ describe("file store on a temporarily failing disk", () => {
       await reopenedStore.close();
     });
   }
+
+  async function openOnFullDisk(t: TestContext) {
+    const path = join(await createTemporaryFolder(t), "emulator.json");
+    const wall = new ManualWallClock();
+    const reports: string[] = [];
+    let isFull = false;
+    const disk = createGatedDisk((call) => (isFull && call === "write" ? 17 : null));
+    const store = await openFileStore({ path, collections, wall, disk, report: (text) => reports.push(text) });
+    await putPerson(store, 1);
+    isFull = true;
+    await assert.rejects(putPerson(store, 2));
+    const freeSpace = () => {
+      isFull = false;
+    };
+    return { path, journal: `${path}.journal.1`, wall, store, reports, freeSpace };
+  }
+
+  it("is rewritten if a user removes its files meanwhile", async (t) => {
+    const { path, journal, wall, store, reports, freeSpace } = await openOnFullDisk(t);
+    await rm(path);
+    await rm(journal);
+    freeSpace();
+    await waitUntilWritable(store, wall);
+    await putPerson(store, 3);
+    await store.close();
+    const lost = "Snapshots, uploads and history next to it are lost";
+    assert.deepEqual(reports.slice(1), [`${path} was removed. It is rewritten from memory. ${lost}`]);
+    const reopenedStore = await openFileStore({ path, collections, wall: systemWallClock });
+    assert.deepEqual(await listIds(reopenedStore), [1, 3]);
+    await reopenedStore.close();
+  });
+
+  it("does not write to a journal that a user cuts meanwhile, until it is moved away", async (t) => {
+    const { path, journal, wall, store, freeSpace } = await openOnFullDisk(t);
+    await truncate(journal, (await stat(journal)).size - 20);
+    const cutJournal = await readFile(journal);
+    freeSpace();
+    const waitForRetry = async () => {
+      while (!store.writable && wall.sleeping.length === 0) await waitForIdle();
+    };
+    await waitForRetry();
+    await wall.pass(10_000);
+    await waitForRetry();
+    assert.deepEqual([store.writable, await readFile(journal)], [false, cutJournal]);
+    await rename(journal, `${path}.theirs`);
+    await waitUntilWritable(store, wall);
+    await putPerson(store, 3);
+    assert.deepEqual(await listIds(store), [1, 3]);
+    await store.close();
+  });
 
   it("closes in time while the disk fails", async (t) => {
     const path = join(await createTemporaryFolder(t), "emulator.json");
