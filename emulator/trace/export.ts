@@ -155,7 +155,7 @@ export class TraceExporter {
   /** Skips nodes that no longer exist, for example after a reset. */
   #gatherSpans(names: ReadonlyMap<string, FinishedCause>) {
     const { store, deterministic } = this.#options;
-    const rows = store.read((view) => gatherTraceNodes(view, names.keys()));
+    const rows = gatherTraceNodes(store, names.keys());
     if (!rows) return [];
     const { nodes } = buildTrace(rows, {
       describeJob: () => undefined,

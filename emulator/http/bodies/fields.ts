@@ -1,7 +1,7 @@
 import querystring from "node:querystring";
 import { getValueAt, isObject, tryParseJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import { exceedsFieldLimit, findExceededLimit } from "./json.ts";
+import { exceedsFieldLimit, findExceededLimit, UnreadableBodyError } from "./json.ts";
 import { parseMultipart } from "./multipart.ts";
 
 type RequestParts = Pick<ReceivedRequest, "headers" | "body">;
@@ -20,8 +20,9 @@ export function readFormFields({ headers, body }: RequestParts): Readonly<Record
   try {
     const parts = parseMultipart(body, type);
     return Object.fromEntries(parts.filter((part): part is [string, string] => typeof part[1] === "string"));
-  } catch {
-    return {};
+  } catch (error) {
+    if (error instanceof UnreadableBodyError) return {};
+    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 import { StacklessError } from "../../../src/base/errors.ts";
 import { findStringEnd, restoreExactNumbers } from "../../../src/base/json.ts";
-import { JsonLimitError, type JsonSyntaxError, parsePythonJson, pythonLimits, toPlainValue } from "./python-json.ts";
+import { JsonLimitError, JsonSyntaxError, parsePythonJson, pythonLimits, toPlainValue } from "./python-json.ts";
 
 /** A position in a document as Python counts it: in code points, with `line` and `column` from 1. */
 interface JsonPosition {
@@ -137,8 +137,9 @@ function parseAsPython(text: string): unknown {
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof JsonLimitError) throw new UnreadableBodyError({ reason: "limit", message });
-    const { at } = error as JsonSyntaxError;
-    throw new UnreadableBodyError({ reason: "json", message, ...locatePosition(text, at) });
+    if (error instanceof JsonSyntaxError)
+      throw new UnreadableBodyError({ reason: "json", message, ...locatePosition(text, error.at) });
+    throw error;
   }
 }
 

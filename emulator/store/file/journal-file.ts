@@ -76,6 +76,9 @@ function parseHeader(json: string): Header {
   const header = tryParseJson(json) as Partial<Header> | null | undefined;
   if (header?.svc_journal === undefined) throw new StateFormatError("this is not the first line of a journal");
   requireFormat(header.svc_journal, header.written_by);
+  if (!Number.isSafeInteger(header.generation) || !Number.isSafeInteger(header.after)) {
+    throw new StateFormatError("the first line has no generation");
+  }
   return header as Header;
 }
 
@@ -125,6 +128,7 @@ export class Replay {
       },
       visitLine: (json) => {
         lineCount += 1;
+        if (next !== undefined) throw new StateFormatError("it is after the last line of the journal");
         const value = tryParseJson(json) as { readonly next?: unknown; readonly changes?: unknown } | null;
         // The last line names the generation that continues it.
         if (Number.isSafeInteger(value?.next)) next = value!.next as number;

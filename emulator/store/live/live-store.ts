@@ -188,19 +188,19 @@ export class LiveStore extends LiveView implements Store {
     const replacement = createDeferred();
     this.#replacement = replacement.promise;
     const newState = (next as LiveStore).#state;
+    let outcome: "replaced" | "writable" = "writable";
     try {
       await saveReplaced?.(createDocument(this.#state.takeSnapshot(), head?.()));
       await this.#log?.replace(newState, past, moment);
       this.#state = newState;
       this.#epoch += 1;
       onReplaced?.();
-    } catch (error) {
+      outcome = "replaced";
+    } finally {
       this.#replacement = undefined;
       replacement.resolve();
+      this.#notifyAll(outcome);
     }
-    this.#replacement = undefined;
-    end();
-    this.#notifyAll("replaced");
   }
 
   close(): Promise<void> {
