@@ -370,6 +370,7 @@ describe("webhook attempt diagnosis", () => {
   it("suggests only what the response calls for", () => {
     const suggest = (status: number) => diagnoseFailedAttempt(attempt({ status })).steps[0]?.words;
     assert.equal(suggest(429), "Raise the rate limit of the receiver.");
+    assert.equal(suggest(500), "Check the log of the receiver or its proxy.");
     assert.equal(suggest(302), "Respond without a redirect, or send to its target (--forward-to, or another webhook).");
   });
 

@@ -13,6 +13,8 @@ export interface ExportedSpan {
     readonly key: string;
     readonly value: { readonly stringValue?: string; readonly intValue?: string };
   }[];
+  /** Only of a failed span. */
+  readonly status?: { readonly code: number; readonly message: string };
 }
 
 interface Document {

@@ -8,6 +8,7 @@ import { buildOtlpDocument } from "../../../src/base/otel.ts";
 import { startCollector } from "../../support/collector.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
+import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { waitUntilIdle } from "../../support/rejections.ts";
 import { bulkOperations, createBulkBody } from "../../support/routed-emulator.ts";
@@ -56,6 +57,26 @@ describe("trace export", () => {
       [],
     );
     assert.equal(JSON.stringify(spans).includes("s3cret"), false);
+  });
+
+  it("marks attempts without a success as failed, and no request that the emulator rejects", async (t) => {
+    const sink = await startCollector(t);
+    const receiver = await startReceiver(t);
+    receiver.respond(302);
+    const emulator = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+    const webhook = { title: "moved", url: receiver.url, only_for_activities: ["CONTRACT_CREATED"] };
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    await createDraftContract(emulator.api);
+    const { poll } = await startDeviceAuthorization(emulator);
+    assert.equal((await poll()).status, 400);
+    await waitUntilIdle(emulator);
+    await emulator.close();
+    const outcomes = sink.spans().flatMap(({ attributes, status }) => {
+      const response = attributes.find(({ key }) => key === "http.response.status_code");
+      return response ? [`${response.value.intValue} ${status ? "failed" : "succeeded"}`] : [];
+    });
+    const accepted = ["200 succeeded", "201 succeeded", "201 succeeded"];
+    assert.deepEqual(outcomes.sort(), [...accepted, "302 failed", "400 succeeded"]);
   });
 
   it("sends spans continuously, oldest first", async (t) => {
