@@ -288,9 +288,10 @@ export class TextSanitizer {
     const text = decoded.toString("utf8");
     const encoding = /[-_]/.test(original) ? "base64url" : "base64";
     if (!isPrintable(decoded)) return this.#standIns.createFile(decoded).toString(encoding);
-    const colon = /^([^\s:]+):(\S+)$/.exec(text);
-    const sanitized = colon
-      ? `${this.#standIns.createToken(colon[1]!, "secret")}:${this.#standIns.createToken(colon[2]!, "secret")}`
+    // JSON without blanks looks like a user name and a password.
+    const pair = tryParseJson(text) === undefined ? /^([^\s:]+):(\S+)$/.exec(text) : null;
+    const sanitized = pair
+      ? `${this.#standIns.createToken(pair[1]!, "secret")}:${this.#standIns.createToken(pair[2]!, "secret")}`
       : this.sanitizeText(text, "field");
     return sanitized === text ? original : Buffer.from(sanitized).toString(encoding);
   }

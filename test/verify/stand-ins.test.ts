@@ -26,6 +26,16 @@ describe("stand-in for a token", () => {
   }
 });
 
+it("JSON in base64 keeps its structure, also without blanks", async (t) => {
+  const contents = [undefined, 1].map((indent) => JSON.stringify({ email: "jo@acme.com", count: 3 }, null, indent));
+  const notes = contents.map((text) => Buffer.from(text).toString("base64"));
+  const { exchanges } = await recordAll(t, [createRequest("application/json", JSON.stringify({ notes }))]);
+  const recorded: { notes: string[] } = JSON.parse(exchanges[0]!.request.body.toString());
+  const [compact, indented] = recorded.notes.map((text) => JSON.parse(Buffer.from(text, "base64").toString()));
+  assert.match(compact.email, /^qx[a-x]{9}@qx[a-x]{7}\.example$/);
+  assert.deepEqual([compact, indented], [{ email: compact.email, count: 3 }, compact]);
+});
+
 describe("file in a corpus", () => {
   const document = "%PDF-1.4 Jeffrey Lebowski, 1 Venice Beach";
   const officeType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
