@@ -102,9 +102,15 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
   if (storeError) return addUnchangedHeader(storeError);
   const bug = toBugError(error, operation);
   exchange.report(bug);
-  const message = `The emulator has a bug in ${bug.operation}. This is not a response of the service. See its stderr.`;
+  const isProgramChanged = error instanceof Error && "code" in error && error.code === missingModuleCode;
+  const message = isProgramChanged
+    ? "A file of the emulator's program is missing. If the program was updated, restart the emulator."
+    : `The emulator has a bug in ${bug.operation}. This is not a response of the service. See its stderr.`;
   return createErrorResponse(usesControlFormat, { status: 500, code: "emulator_bug", message });
 }
+
+/** Thrown by a late import, once an update or a build has replaced the files of the running program. */
+const missingModuleCode = "MODULE_NOT_FOUND";
 
 /** The connection cannot be reused, because the remaining body is not read. */
 const requestTimeout = {

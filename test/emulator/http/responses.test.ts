@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import net from "node:net";
 import { describe, it } from "node:test";
 import { createPart } from "../../../emulator/http/handler.ts";
@@ -226,6 +227,14 @@ describe("error handling of emulator bugs", () => {
       );
     });
   }
+});
+
+it("a program that was updated while it runs responds that the emulator must be restarted", async (t) => {
+  const operation = createOperation(router, "GET", "/made", {}, { responses: { 200: empty() } });
+  const handler = () => void createRequire(import.meta.url)("./removed.cjs");
+  const { send } = await startTestServer(t, [createSingleOperationPart(operation, handler)]);
+  const detail = "A file of the emulator's program is missing. If the program was updated, restart the emulator.";
+  assert.deepEqual(await send("GET", "/made"), { status: 500, headers: jsonType, body: JSON.stringify({ detail }) });
 });
 
 describe("failing disk", () => {
