@@ -190,11 +190,12 @@ const findStatus = (text: string) => contractStatuses.find((each) => each.toLowe
 
 const dateFilters: readonly ContractFilter[] = ["created_at", "execution_date", "expiring_at", "last_updated_on"];
 
-/** Returns the integers that a text means. A time without a fraction is a whole second, as records show it. */
+/** Returns the integers that a text means. A day or a time without a fraction is all of it (DECISIONS.md, C30). */
 function parseNumbers(field: ContractFilter, text: string): Range {
   if (!dateFilters.includes(field)) return { from: Math.ceil(Number(text)), to: Math.floor(Number(text)) };
   const from = parseIsoTime(text);
-  return { from, to: text.includes(".") ? from : from + 999 };
+  const durationMs = text.includes(".") ? 1 : text.includes(":") ? 1_000 : 86_400_000;
+  return { from, to: from + durationMs - 1 };
 }
 
 /** Returns whether a contract could have the value. */

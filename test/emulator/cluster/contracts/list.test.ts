@@ -163,7 +163,10 @@ describe("contract list", () => {
       "?filter__execution_date[$lt]=1970-01-01": "T-1",
       "?filter__execution_date[$lte]=1969-07-20T20:17:40Z": "T-1",
       "?filter__execution_date[$lt]=1969-07-20T20:17:40Z": "",
-      "?filter__execution_date[$gt]=1969-07-20&filter__execution_date[$lt]=1969-07-21": "T-1",
+      "?filter__execution_date=1969-07-20": "T-1",
+      "?filter__execution_date[$lte]=1969-07-20": "T-1",
+      "?filter__execution_date[$gt]=1969-07-20": "",
+      "?filter__execution_date[$gt]=1969-07-19&filter__execution_date[$lt]=1969-07-21": "T-1",
       "?filter__execution_date[$gte]=1969-07-21": "",
     };
     assert.deepEqual(await listIdsByQuery(emulator.api, Object.keys(early)), early);
