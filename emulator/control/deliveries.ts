@@ -174,7 +174,10 @@ function watchDeliveries(
   const watch = (notify: () => void) =>
     store.watch([deliveries, attempts], (changes) => {
       if (typeof changes === "string") return;
-      pending.push(...changes.flatMap((change) => toEventKey(change, clock.now()) ?? []));
+      for (const change of changes) {
+        const key = toEventKey(change, clock.now());
+        if (key) pending.push(key);
+      }
       notify();
     });
   return streamItems(signal, watch, () => {

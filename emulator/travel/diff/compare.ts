@@ -35,8 +35,9 @@ export async function compareStates(before: Store, after: Store, collections: re
     const rows: RowDifference[] = [];
     const mappings: Awaited<ReturnType<typeof compareMapping>>[] = [];
     for (const collection of collections) {
-      if (collection.kind === "rows") rows.push(...compareRows(collection, oldContents, newContents));
-      else mappings.push(await compareMapping(collection, before, newContents));
+      if (collection.kind === "rows") {
+        for (const difference of compareRows(collection, oldContents, newContents)) rows.push(difference);
+      } else mappings.push(await compareMapping(collection, before, newContents));
     }
     const names = [...new Set([...oldContents.sequences.keys(), ...newContents.sequences.keys()])].sort();
     const sequences = names.map((name) => ({
@@ -55,23 +56,21 @@ export async function compareStates(before: Store, after: Store, collections: re
   }
 }
 
-function compareRows(
+function* compareRows(
   collection: AnyRows,
   oldContents: ConsistentContents,
   newContents: ConsistentContents,
-): RowDifference[] {
+): Generator<RowDifference, void> {
   const toKey = (row: DiffRow) => String(collection.key(row as never));
   const listRows = ({ rows }: ConsistentContents) => rows.get(collection.name) as readonly DiffRow[];
   const remaining = new Map(listRows(oldContents).map((row) => [toKey(row), row]));
-  const changes: RowDifference[] = [];
   for (const after of listRows(newContents)) {
     const key = toKey(after);
     const before = remaining.get(key);
     remaining.delete(key);
-    if (before === undefined || !isSame(before, after)) changes.push({ collection, key, before, after });
+    if (before === undefined || !isSame(before, after)) yield { collection, key, before, after };
   }
-  for (const [key, before] of remaining) changes.push({ collection, key, before, after: undefined });
-  return changes;
+  for (const [key, before] of remaining) yield { collection, key, before, after: undefined };
 }
 
 /** Returns whether two rows are equal as JSON, which omits undefined fields. */

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { contracts } from "../../../emulator/cluster/contracts/rows.ts";
+import { signatories } from "../../../emulator/router/mapping/tables.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
+import { compareStates } from "../../../emulator/travel/diff/compare.ts";
 import { describeDiff } from "../../../emulator/travel/diff/describe-diff.ts";
 import { webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { createDraftContract, createExecutedImport, createSentContract } from "../../support/contracts.ts";
 import { measureCostRatio } from "../../support/cost-ratio.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
@@ -164,6 +168,20 @@ describe("diff since a snapshot", () => {
     assert.equal((await getDiff(emulator, "begun/diff")).same, true);
     await emulator.control("PUT", "clock", { body: { mode: "manual" } });
     assert.equal((await getDiff(emulator, "begun/diff")).same, false);
+  });
+
+  it("contains every row of a bulk job", async () => {
+    const [before, after] = [1, 2].map(() => openMemoryStore({ collections: [signatories], wall: systemWallClock }));
+    const hashes = Array.from({ length: 130_000 }, (_, i) => `h${i}`);
+    await after!.transaction("map", (tx) => {
+      for (const [id, hash] of hashes.entries())
+        tx.put(signatories, { id, uuid: null, signatory_hash: hash, cluster: "eu-1" });
+    });
+    const { rows } = await compareStates(before!, after!, [signatories]);
+    assert.deepEqual(
+      rows.map(({ after }) => after?.signatory_hash),
+      hashes,
+    );
   });
 
   it("takes linear time in the number of contracts with new events", async () => {
