@@ -8,6 +8,7 @@ import type { Invitation } from "../../cluster/invitations/invite.ts";
 import type { Email } from "../../domain/emails.ts";
 import type { StoredFaults } from "../../faults/faults.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
+import type { SignatoryMapping } from "../../router/mapping/tables.ts";
 import { causes } from "../../store/causes.ts";
 import type { Delivery, DeliveryAttempt, WebhookEvent } from "../../webhooks/deliveries.ts";
 import type { Webhook } from "../../webhooks/webhooks.ts";
@@ -49,10 +50,14 @@ function isDifference({ collection, before, after }: RowDifference): boolean {
 
 function describeRowDiff(change: RowDifference, names: NameContext): DiffItem {
   const { collection, key } = change;
-  const what = describeRow(change, names);
-  const fields = listFieldChanges(change);
-  const isSecret = fields.some(({ from, to }) => (from ?? to) === "[redacted]") && what.includes("[redacted]");
-  return { what, collection: collection.name, key: isSecret ? null : key, change: getChangeKind(change), fields };
+  const isSecret = redactKey(key, pickRow(change)) !== key;
+  return {
+    what: describeRow(change, names),
+    collection: collection.name,
+    key: isSecret ? null : key,
+    change: getChangeKind(change),
+    fields: listFieldChanges(change),
+  };
 }
 
 /** Returns the contract's name, even if it has changed. A bare number is the ID of an internal row. */
@@ -97,10 +102,10 @@ interface NameContext {
 }
 
 function describeRow(change: RowDifference, names: NameContext): string {
-  const { collection, key, before, after } = change;
+  const { collection, key } = change;
   const description = rowDescribers[collection.name]?.(change, names);
   if (description !== undefined) return description;
-  return `${collection.name.replaceAll("_", " ")} ${redactKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
+  return `${collection.name.replaceAll("_", " ")} ${redactKey(key, pickRow(change))}: ${describeGenerally(change)}`;
 }
 
 const getChangeKind = ({ before, after }: RowDifference): DiffItem["change"] =>
@@ -167,6 +172,10 @@ const rowDescribers = lookupTable<RowDescriber>({
       kind === "deliver" ? `next attempt of delivery ${ref}` : `${describeJob(kind) ?? kind} (${kind} ${ref})`;
     if (!change.after) return `schedule: ${job} removed`;
     return `schedule: ${job} is ${change.before ? "rescheduled to" : "due at"} ${toIsoMillis(due)}`;
+  },
+  signatories(change) {
+    const { id, cluster } = pickRow<SignatoryMapping>(change);
+    return `signatory ${id} of ${cluster}: ${describeGenerally(change)}`;
   },
   invitations(change, names) {
     const { email, contract_id } = pickRow<Invitation>(change);

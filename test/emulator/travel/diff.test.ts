@@ -7,6 +7,7 @@ import { compareStates } from "../../../emulator/travel/diff/compare.ts";
 import { describeDiff } from "../../../emulator/travel/diff/describe-diff.ts";
 import { webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
+import { hashEmail } from "../../../src/base/email-address.ts";
 import { createDraftContract, createExecutedImport, createSentContract } from "../../support/contracts.ts";
 import { measureCostRatio } from "../../support/cost-ratio.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
@@ -18,7 +19,12 @@ import { createWebhook, restore, save } from "./travel.ts";
 interface Diff {
   readonly same: boolean;
   readonly total: number;
-  readonly items: readonly { readonly what: string; readonly fields: readonly object[] }[];
+  readonly items: readonly {
+    readonly what: string;
+    readonly collection: string;
+    readonly key: string | null;
+    readonly fields: readonly object[];
+  }[];
 }
 
 async function getDiff({ control }: TestEmulator, query: string): Promise<Diff> {
@@ -139,6 +145,28 @@ describe("diff since a snapshot", () => {
         ],
       },
     ]);
+  });
+
+  it("shows no key that is a token or a hash", async (t) => {
+    const emulator = await startTestEmulator(t);
+    await save(emulator, "empty");
+    await createSentContract(emulator.api);
+    const { clusterKey } = emulator.clusters[0]!;
+    const { status } = await emulator.router("POST", "/router/v1/contract_signatories/", {
+      body: { signatory_hash: hashEmail("jo@acme.example"), cluster: "eu-1" },
+      headers: { "x-cluster-key": clusterKey },
+    });
+    assert.equal(status, 201);
+    const { items } = await getDiff(emulator, "empty/diff");
+    assert.deepEqual(
+      items
+        .filter(({ collection }) => ["invitations", "signatories"].includes(collection))
+        .map(({ what, key }) => [what, key]),
+      [
+        ["invitation of jo@acme.example of T-1: new, PENDING", null],
+        ["signatory 1 of eu-1: new", null],
+      ],
+    );
   });
 
   it("lists what was deleted, with its former values", async (t) => {
