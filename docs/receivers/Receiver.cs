@@ -30,8 +30,9 @@ static class Receiver
         var given = context.Request.Headers["X-SVC-WEBHOOK-CONTENT-HASH"] ?? "";
         var isGenuine = CryptographicOperations.FixedTimeEquals(expected, Encoding.ASCII.GetBytes(given));
         // Store first, then respond, and do the work afterwards. A real receiver stores the ID, too.
-        lock (seen) if (isGenuine && seen.Add(given))
-            File.AppendAllText("events.jsonl", Encoding.UTF8.GetString(body.ToArray()) + "\n");
+        var line = Encoding.UTF8.GetString(body.ToArray()) + "\n";
+        lock (seen)
+            if (isGenuine && !seen.Contains(given)) { File.AppendAllText("events.jsonl", line); seen.Add(given); }
         context.Response.StatusCode = isGenuine ? 200 : 401;
         context.Response.Close(new byte[0], false);
     }

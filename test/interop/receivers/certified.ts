@@ -17,14 +17,19 @@ export interface CertifyResult {
 export async function certifyReceiver(
   t: TestContext,
   command: string,
-  { mistake = "", probe = 'cat "$STORE"' }: { readonly mistake?: string; readonly probe?: string } = {},
+  {
+    mistake = "",
+    probe = 'cat "$STORE"',
+    checks,
+  }: { readonly mistake?: string; readonly probe?: string; readonly checks?: readonly string[] } = {},
 ): Promise<CertifyResult> {
   const cwd = await createTestFolder(t);
   const store = join(cwd, "store.json");
   const to = `http://127.0.0.1:${await findFreePort()}/hooks`;
   const { PATH, HOME } = process.env;
   const argv = ["webhooks", "certify", "--to", to, "--command", command, "--json", "--time-limit", "2m"];
-  const { exit, stdout, stderr } = await runCli([...argv, "--probe", probe], {
+  const selection = checks ? checks.flatMap((check) => ["--only", check]) : ["--probe", probe];
+  const { exit, stdout, stderr } = await runCli([...argv, ...selection], {
     cwd,
     env: { PATH, HOME, SVC_CONFIG_DIR: join(cwd, "config"), STORE: store, MISTAKE: mistake },
   });

@@ -40,6 +40,26 @@ describe("folder docs/receivers", () => {
     assert.deepEqual([status, stderr], [2, message]);
   });
 
+  it("has a receiver for Go that does not start without a key", {
+    skip: documentedReceivers["receiver.go"]?.missing,
+  }, () => {
+    const { SVC_WEBHOOK_HMAC_KEY: _, ...env } = process.env;
+    const command = getReceiverCommand(documentedReceivers["receiver.go"]!);
+    const { status, stderr } = spawnSync("sh", ["-c", command], { env, encoding: "utf8", timeout: 30_000 });
+    assert.equal(status, 1);
+    assert.match(stderr, /SVC_WEBHOOK_HMAC_KEY is required: the output of svc webhooks hmac-key\n$/);
+  });
+
+  it("has no receiver that accepts an event without storing it", async (t) => {
+    const built = Object.values(documentedReceivers).filter(({ missing }) => missing === undefined);
+    for (const command of built.map(getReceiverCommand)) {
+      const onFullDisk = `ln -s /dev/full events.jsonl; ${command}`;
+      const { report } = await certifyReceiver(t, onFullDisk, { checks: ["genuine", "duplicate"] });
+      const accepted = report.checks.filter(({ result }) => result === "passed");
+      assert.deepEqual(accepted, [], command);
+    }
+  });
+
   it("contains only documented receivers of at most 40 lines", async () => {
     const names = await readdir(folder);
     assert.deepEqual(names.sort(), Object.keys(documentedReceivers).sort());
