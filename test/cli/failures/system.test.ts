@@ -54,6 +54,8 @@ const unlessNobody = { skip: canRead ? false : "nobody else may read the project
 /** Whether the system reserves the lowest ports for root. */
 const isGuarded = existsSync(lowest) && Number(readFileSync(lowest, "utf8")) > 1;
 const unlessGuarded = { skip: canRead && isGuarded ? false : "nobody else may run here, or everybody takes any port" };
+const isolated = ["unshare", "--net", "--map-root-user"] as const;
+const unlessIsolated = { skip: has(...isolated, "ip", "address") ? false : "this user cannot create a network" };
 const unlessLimits = { skip: has("prlimit", "--version") ? false : "prlimit is not installed" };
 const unlessFull = { skip: process.platform === "linux" ? false : "there is no /dev/full" };
 
@@ -135,6 +137,20 @@ describe("system error message with a hint", () => {
         new RegExp(`^error: --host must be an address of this machine, got "${host}" \\(E\\w+\\)\n`),
       );
     }
+  });
+
+  it("explains a network without a loopback address", unlessIsolated, async (t) => {
+    const folder = await createTestFolder(t);
+    const script = 'ip link set lo up && ip address delete 127.0.0.1/8 dev lo; exec "$@"';
+    const command = [...isolated, "sh", "-c", script, "sh", process.execPath, getSvcPath()];
+    assert.deepEqual(run(command, ["emulator", "exec", "--", "true"], folder), {
+      exit: 1,
+      stderr: [
+        "error: This machine has no address 127.0.0.1 (EADDRNOTAVAIL).",
+        "  Bring up its loopback interface (ip link set lo up), and try again.",
+        "",
+      ].join("\n"),
+    });
   });
 
   it("explains a configuration that is not writable", unlessNobody, async (t) => {

@@ -24,6 +24,7 @@ const errorCodes = lookupTable<string>({
 type StateError = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
   readonly kind?: "forbidden" | "temporary" | undefined;
+  readonly address?: string;
   readonly port?: number;
   /** Of an InvalidOptionsError. */
   readonly problems?: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
@@ -67,6 +68,11 @@ export function toStartError(error: StateError, { file, store, host, port }: Emu
     return new CommandFailedError("failed", "stopped", message, { cause: error });
   }
   if (error.name === "InvalidOptionsError") return new UsageError(describeProblems(error), { cause: error });
+  if (error.code === "EADDRNOTAVAIL" && host === undefined) {
+    const hint = "Bring up its loopback interface (ip link set lo up), and try again.";
+    const message = `This machine has no address ${error.address} (EADDRNOTAVAIL).`;
+    return new CommandFailedError("failed", "no_loopback_address", message, { hint, cause: error });
+  }
   if (error.syscall === "getaddrinfo" || error.code === "EADDRNOTAVAIL")
     return new UsageError(`--host must be an address of this machine, got "${host}" (${error.code})`, { cause: error });
   if (error.syscall === "listen" && error.code === "EACCES") {
