@@ -153,6 +153,21 @@ describe("system error message with a hint", () => {
     });
   });
 
+  it("does not blame a running emulator if no request can be sent", async (t) => {
+    const folder = await createTestFolder(t);
+    const { routerUrl } = await startTestEmulator(t, { file: join(folder, ".svc/emulator.json") });
+    const withoutWasm = { NODE_OPTIONS: "--jitless" };
+    const { exit, stderr } = run([process.execPath, getSvcPath()], ["emulator", "stop"], folder, withoutWasm);
+    assert.deepEqual(
+      [exit, stderr.slice(stderr.indexOf("error: "))],
+      [
+        75,
+        `error: Failed to reach ${routerUrl}: WebAssembly is not defined (UNKNOWN).\n` +
+          "  Check the address, and that the service is running.\n",
+      ],
+    );
+  });
+
   it("explains a configuration that is not writable", unlessNobody, async (t) => {
     const folder = await createReadOnlyFolder(t);
     await mkdir(join(folder, "config"), { mode: 0o555 });

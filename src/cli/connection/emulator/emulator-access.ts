@@ -118,6 +118,8 @@ export async function isSameEmulator(
     return true;
   } catch (error) {
     if (error instanceof CommandFailedError) throw error;
+    // The request failed in this process, so it says nothing about the emulator.
+    if (error instanceof NetworkError && error.code === "UNKNOWN") throw error;
     const isTimeout = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await processExists(pid));
     const hint = `It may be busy: try again. If it is suspended, resume it with fg. To end it, run kill -9 ${pid}.`;
     if (isTimeout) throw createSilentError(`does not respond at ${routerUrl}`, hint, error);
