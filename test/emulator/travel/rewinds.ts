@@ -173,6 +173,10 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
       ["emulator-contracts.sign", "T-1"],
     ]);
     assert.equal(await exportState(emulator), content);
+    // The numbers of the undone requests are reused.
+    const { body } = await emulator.control("GET", `requests?id=${before.replace("request:", "")}`);
+    const { items } = body as { items: readonly { operation: string }[] };
+    assert.deepEqual(items.map(({ operation }) => operation).sort(), ["emulator-contracts.sign", "state.export"]);
     assert.deepEqual(await goOn(), first);
     await restore(emulator, "before-1");
     assert.deepEqual(await getState(emulator), expectedState);
