@@ -212,19 +212,19 @@ describe("JSON value of a wrong type", () => {
 
 describe("form body", () => {
   const schema = z.object({ a: z.string(), b: z.string().optional() });
-
-  it("uses the decoded last value of a repeated field", async (t) => {
-    const { send } = await startTestServer(t, [
+  const startFormServer = (t: TestContext) =>
+    startTestServer(t, [
       createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
     ]);
+
+  it("uses the decoded last value of a repeated field", async (t) => {
+    const { send } = await startFormServer(t);
     const response = await send("POST", "/made", { headers: formType, body: "a=1&a=x%2By+z%zz&b=&__proto__=1" });
     assert.deepEqual(JSON.parse(response.body).body, { a: "x+y z%zz" });
   });
 
   it("can be multipart, but only with a boundary", async (t) => {
-    const { send } = await startTestServer(t, [
-      createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
-    ]);
+    const { send } = await startFormServer(t);
     const body = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\nhello\r\n--x--\r\n';
     const response = await send("POST", "/made", {
       headers: { "content-type": "multipart/form-data; boundary=x" },
@@ -237,9 +237,7 @@ describe("form body", () => {
 
   // Tested with python-multipart 0.0.34 and Starlette 1.10.
   it("is read as by python-multipart if it is multipart", async (t) => {
-    const { send } = await startTestServer(t, [
-      createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
-    ]);
+    const { send } = await startFormServer(t);
     const field = (value: string, end = "\r\n--x--\r\n") =>
       `--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n${value}${end}`;
     const sendBody = async (body: string | Buffer, boundary = "x") => {
@@ -262,6 +260,8 @@ describe("form body", () => {
         "blanks after a boundary": await sendBody(field("b", "\r\n--x \t\r\n")),
         "text after a blank": await sendBody(field("b", "\r\n--x y\r\n")),
         "a line that ends with CR": await sendBody(field("b").replace("\r\n\r\n", "\r\r\n")),
+        "8 headers": await sendBody(field("b").replace("\r\n\r\n", `\r\n${"x: y\r\n".repeat(7)}\r\n`)),
+        "9 headers": await sendBody(field("b").replace("\r\n\r\n", `\r\n${"x: y\r\n".repeat(8)}\r\n`)),
         "a truncated first line": await sendBody("--x"),
         "a truncated part": await sendBody(field("b", "")),
       },
@@ -275,6 +275,8 @@ describe("form body", () => {
         "blanks after a boundary": [200, 1],
         "text after a blank": invalid,
         "a line that ends with CR": invalid,
+        "8 headers": [200, 1],
+        "9 headers": invalid,
         "a truncated first line": missing,
         "a truncated part": missing,
       },
@@ -282,9 +284,7 @@ describe("form body", () => {
   });
 
   it("rejects a file part instead of a string", async (t) => {
-    const { send } = await startTestServer(t, [
-      createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
-    ]);
+    const { send } = await startFormServer(t);
     const body = '--x\r\ncontent-disposition: form-data; name="a"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n';
     const response = await send("POST", "/made", {
       headers: { "content-type": "multipart/form-data; boundary=x" },
