@@ -53,6 +53,14 @@ describe("diff since a snapshot", () => {
     });
   });
 
+  it("names the numbers that a created and deleted webhook has used", async (t) => {
+    const emulator = await startTestEmulator(t);
+    await save(emulator, "empty");
+    const id = await createWebhook(emulator, "http://127.0.0.1:9/");
+    assert.equal((await emulator.api("DELETE", `/api/v2.1/public/webhooks/${id}`)).status, 204);
+    assert.deepEqual(listChanges(await getDiff(emulator, "empty/diff")), ["sequence webhook: 0 → 1"]);
+  });
+
   it("describes a signature by its contract, event, delivery and schedule", async (t) => {
     const emulator = await startTestEmulator(t);
     const sink = await startReceiver(t);
