@@ -26,6 +26,15 @@ describe("console session in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, [forbidden], "the code was used, and nobody is signed out for that");
   });
 
+  it("says why it cannot sign in, such as without a response", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    await page.route("**/_emulator/sessions", (route) => route.abort());
+    await page.goto(await createConsoleAddress(emulator));
+    await page.getByText("The emulator does not respond.").waitFor();
+    await page.getByText("You are not signed in.").waitFor();
+  });
+
   it("disables buttons without permission and explains why", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);

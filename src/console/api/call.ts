@@ -89,22 +89,16 @@ async function exchangeCode(): Promise<void> {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (code === undefined) return;
   history.replaceState(null, "", location.pathname);
-  const response = await fetch("../sessions", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ code }),
-  });
-  const body: unknown = await response.json();
-  if (!response.ok) {
-    signInError.value = CallError.fromResponse(response.status, body);
-    return;
+  try {
+    const { token, role: given } = await callOperation("sessions.begin", { body: { code } });
+    signInError.value = undefined;
+    // Other tabs read the role when they get the storage event.
+    localStorage.setItem(roleStorageKey, given);
+    localStorage.setItem(storageKey, token);
+    applySession(token);
+  } catch (error) {
+    signInError.value = error as CallError;
   }
-  signInError.value = undefined;
-  const { token, role: given } = toFields(body);
-  // Other tabs read the role when they get the storage event.
-  localStorage.setItem(roleStorageKey, String(given));
-  localStorage.setItem(storageKey, String(token));
-  applySession(String(token));
 }
 
 function applySession(token: string | null): void {
