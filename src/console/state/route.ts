@@ -85,7 +85,7 @@ const gatherMs = 60;
 /** Reports a change. The views that show it reload shortly after, once for many changes. */
 export function markChanged(...which: readonly Topic[]): void {
   for (const topic of which) changed.add(topic);
-  if (isPlanned || changed.size === 0) return;
+  if (isPlanned) return;
   isPlanned = true;
   void systemWallClock.sleep(gatherMs).then(() => {
     isPlanned = false;
