@@ -27,6 +27,7 @@ describe("clock.advance of the library", () => {
       [{}, shape],
       [{ by: 1, next: true }, shape],
       [{ next: false }, `${shape}, got next: false`],
+      [{ untilIdle: false }, `${shape}, got untilIdle: false`],
       [{ until_idle: true }, `${shape}, got until_idle: true`],
     ];
     for (const [move, message] of cases) {
