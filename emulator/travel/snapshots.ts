@@ -133,8 +133,11 @@ export class Snapshots {
     return this.#context.collections;
   }
 
-  /** Compares with the current state by default. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
-  async diff(from: string, to: string | undefined) {
+  /**
+   * Compares with the current state by default, and describes at most `limit` differences. Fails with
+   * SnapshotNotFoundError and InvalidSnapshotError.
+   */
+  async diff(from: string, to: string | undefined, limit: number) {
     const { store, faults, runner } = this.#context;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
@@ -144,7 +147,7 @@ export class Snapshots {
     return {
       from,
       to: to ?? null,
-      ...describeDiff(changes, before.snapshotHead.beside.faults, newFaults, describeJob),
+      ...describeDiff(changes, before.snapshotHead.beside.faults, newFaults, describeJob, limit),
     };
   }
 
@@ -160,7 +163,7 @@ export class Snapshots {
     const [otherCounts, ownCounts] = [countEntries(otherStore, compared), countEntries(store, compared)];
     if (otherCounts.join() !== ownCounts.join()) return false;
     const changes = await compareStates(otherStore, store, compared);
-    return describeDiff(changes, beside.faults, faults.toStored(), () => undefined).same;
+    return describeDiff(changes, beside.faults, faults.toStored(), () => undefined, 0).same;
   }
 
   /** Loads the complete state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */

@@ -45,10 +45,8 @@ export const stateHandlers = {
     };
   },
 
-  "snapshots.diff": async ({ params: { name }, query: { to, limit } }, { snapshots, fail }) => {
-    const { items, ...rest } = await snapshots.diff(name, to).catch(rejectSnapshotError(fail));
-    return { ...rest, items: items.slice(0, limit), total: items.length };
-  },
+  "snapshots.diff": ({ params: { name }, query: { to, limit } }, { snapshots, fail }) =>
+    snapshots.diff(name, to, limit).catch(rejectSnapshotError(fail)),
 
   "snapshots.restore": async ({ params: { name } }, { snapshots, clock, fail }) => {
     const { backupSnapshot, dropped } = await snapshots.restore(name).catch(rejectSnapshotError(fail));

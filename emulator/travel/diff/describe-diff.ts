@@ -16,29 +16,28 @@ import { type DiffItem, type DiffRow, listFieldChanges, type RowDifference, type
 
 /** The most relevant collections come first. The rest is in the order of the collections. */
 const leadingCollections = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
-const getCollectionRank = ({ collection }: DiffItem): number =>
-  leadingCollections.includes(collection) ? leadingCollections.indexOf(collection) : leadingCollections.length;
+const getRank = ({ collection: { name } }: RowDifference): number =>
+  leadingCollections.includes(name) ? leadingCollections.indexOf(name) : leadingCollections.length;
 
-/** Returns the differences in the format of the API. `describeJob` describes a scheduled entry. */
+/** Returns at most `limit` differences in the format of the API, and their number. `describeJob` describes an entry. */
 export function describeDiff(
   changes: StateDifferences,
   before: StoredFaults,
   after: StoredFaults,
   describeJob: JobDescriber,
+  limit: number,
 ) {
-  const rows = changes.rows.filter(isDifference);
   const contractChanges = changes.rows.filter(({ collection }) => collection.name === contracts.name);
   const changesById = new Map(contractChanges.map((change) => [Number(change.key), change]));
   const names = { nameContract: (id: number) => getContractName(id, changesById.get(id)), describeJob };
-  const items = [
-    ...rows.map((change) => describeRowDiff(change, names)),
-    ...changes.mappings.map(describeMappingDiff),
-    ...describeFaultDiff(before, after),
-  ].sort((a, b) => getCollectionRank(a) - getCollectionRank(b));
+  const rows = changes.rows.filter(isDifference).sort((a, b) => getRank(a) - getRank(b));
+  const rowItems = rows.slice(0, limit).map((change) => describeRowDiff(change, names));
+  const others = [...changes.mappings.map(describeMappingDiff), ...describeFaultDiff(before, after)];
   // Sequences follow from rows. They are only relevant if a row was added and removed again.
-  if (items.length === 0)
-    items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(describeSequenceDiff));
-  return { same: items.length === 0, items };
+  if (rows.length + others.length === 0)
+    others.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(describeSequenceDiff));
+  const total = rows.length + others.length;
+  return { same: total === 0, items: [...rowItems, ...others].slice(0, limit), total };
 }
 
 /** Returns whether a change is a difference. The passing of time is not a difference, nor is the cause of a row. */

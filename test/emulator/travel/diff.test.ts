@@ -122,10 +122,11 @@ describe("diff since a snapshot", () => {
     const body = await createExecutedImport();
     assert.equal((await emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body })).status, 201);
     await createDraftContract(emulator.api);
+    const changes = await getDiff(emulator, "begun/diff");
+    const firstOnly = { ...changes, items: changes.items.slice(0, 1) };
+    assert.deepEqual(await getDiff(emulator, "begun/diff?limit=1"), firstOnly);
     assert.deepEqual(
-      listChanges(await getDiff(emulator, "begun/diff")).filter((what) =>
-        /^(?:contract|event) .*(?:new|CONTRACT_CREATED)/.test(what),
-      ),
+      listChanges(changes).filter((what) => /^(?:contract|event) .*(?:new|CONTRACT_CREATED)/.test(what)),
       [
         "contract H-1: new, EXECUTED",
         "contract T-2: new, DRAFT",
@@ -229,7 +230,13 @@ describe("diff since a snapshot", () => {
         }),
       );
       const faults = { faults: [], last_id: 0, put_off: [] };
-      const { items } = describeDiff({ rows, mappings: [], sequences: [] }, faults, faults, () => undefined);
+      const { items } = describeDiff(
+        { rows, mappings: [], sequences: [] },
+        faults,
+        faults,
+        () => undefined,
+        rows.length,
+      );
       assert.equal(items.at(-1)?.what, `event ${count - 1}: CONTRACT_CREATED of H-${count - 1}`);
     };
     const times = await measureCostRatio(describeMany(16_000), describeMany(4_000), 9);
