@@ -32,8 +32,7 @@ export async function replaceState(
   } = {},
 ): Promise<readonly ScheduledEntry[]> {
   await releaseClaims(newStore);
-  const [clock, rows] = [newStore.get(clockState, "clock"), newStore.list(clusterRows)] as const;
-  if (!clock) throw new Error("The state has no clock");
+  const [clock, rows] = newStore.read((view) => [view.get(clockState, "clock")!, view.list(clusterRows)] as const);
   let runningEntries: readonly ScheduledEntry[] = [];
   const replacementHooks = {
     ...hooks,

@@ -191,8 +191,7 @@ export class Snapshots {
       const { store: snapshotState, snapshotHead } = await this.load(name);
       this.#requireSameClusters(name, snapshotState);
       await snapshotState.transaction("time of the snapshot", (tx) => {
-        const row = tx.get(clockState, "clock");
-        if (!row) throw new InvalidSnapshotError(name, "it has no clock");
+        const row = tx.get(clockState, "clock")!;
         tx.put(clockState, this.#context.clock.createStateAt(snapshotHead.snapshot.at, row));
       });
       return this.#restoreUnlessSame(snapshotState, snapshotHead.beside, concurrent);
@@ -240,7 +239,7 @@ export class Snapshots {
       throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
     const startedAt = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
     await restoredState.transaction("time of the rewind", (tx) => {
-      const row = tx.get(clockState, "clock") ?? clock.createStateAt(clock.now());
+      const row = tx.get(clockState, "clock")!;
       const clockTime = row.mode === "real" ? (startedAt ?? clock.now()) : row.manual_now;
       tx.put(clockState, clock.createStateAt("to" in target ? target.to : clockTime, row));
     });
