@@ -33,6 +33,23 @@ describe("contract signatory table", () => {
     assert.deepEqual(await add([]), { status: 201, body: [] });
   });
 
+  it("continues after the rows of the seed", async (t) => {
+    const seed = {
+      clusters: [{ id: "eu-1", label: "eu" }],
+      signatories: [
+        { signatory_hash: "a", cluster: "eu-1" },
+        { signatory_hash: "b", cluster: "eu-1", uuid: "u-2" },
+      ],
+    };
+    const { router } = await startTestEmulator(t, { seed });
+    const inputs = ["a", "b", "c"].map((signatory_hash) => ({ signatory_hash, cluster: "eu-1" }));
+    assert.deepEqual((await router("POST", path, { body: inputs })).body, [
+      { id: 1, uuid: null, ...inputs[0] },
+      { id: 2, uuid: "u-2", ...inputs[1] },
+      { id: 3, uuid: null, ...inputs[2] },
+    ]);
+  });
+
   it("assigns IDs from a separate sequence", async (t) => {
     const { api, router } = await startTestEmulator(t);
     await createDraftContract(api);
