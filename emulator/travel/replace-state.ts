@@ -32,7 +32,8 @@ export async function replaceState(
   } = {},
 ): Promise<readonly ScheduledEntry[]> {
   await releaseClaims(newStore);
-  const [clock, rows] = newStore.read((view) => [view.get(clockState, "clock")!, view.list(clusterRows)] as const);
+  const clock = newStore.get(clockState, "clock")!;
+  const rows = newStore.list(clusterRows);
   let runningEntries: readonly ScheduledEntry[] = [];
   const replacementHooks = {
     ...hooks,
