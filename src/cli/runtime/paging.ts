@@ -51,8 +51,11 @@ export async function reportMoreRows(
   const shownCount = getRows(part, paging.rows).length;
   const count = Number(part[paging.total]);
   if (globals.quiet || !(shownCount < count) || describePastEnd(paging, part, query) !== undefined) return;
-  const remedy = isAll && paging.by ? "The list has changed. For all, repeat the command" : "For all: --all";
-  await output.warn(`${shownCount} of ${count} shown. ${remedy}`);
+  const { by, maxPerPage } = paging;
+  const isTooLong = by === undefined && count > maxPerPage;
+  const rest = isTooLong ? "A response cannot contain more" : "The list has changed. For all, repeat the command";
+  const wholeList = isTooLong ? `the first ${maxPerPage}` : "all";
+  await output.warn(`${shownCount} of ${count} shown. ${isAll ? rest : `For ${wholeList}: --all`}`);
 }
 
 export function describePastEnd({ by, rows, total }: Paging, part: Part, query: Query): string | undefined {

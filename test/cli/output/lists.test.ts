@@ -139,6 +139,22 @@ it("svc emulator snapshot diff reports omitted differences and supports --all", 
   assert.deepEqual([JSON.parse(asJson.stdout).items.length, asJson.stderr], [1, page.stderr]);
 });
 
+it("svc emulator snapshot diff tells how many differences it can show", async (t) => {
+  const { svc, emulator } = await startCliEmulator(t);
+  await svc("emulator snapshot save prepared");
+  const body = Array.from({ length: 100_001 }, (_, i) => ({ signatory_hash: `h${i}`, cluster: "eu-1" }));
+  const headers = { "x-cluster-key": emulator.clusters[0]!.clusterKey };
+  assert.equal((await emulator.router("POST", "/router/v1/contract_signatories/", { body, headers })).status, 201);
+  const one = await svc("emulator snapshot diff prepared --limit 1 --brief");
+  const shown = "signatory 1 of eu-1: new\n";
+  assert.deepEqual([one.stdout, one.stderr], [shown, "1 of 100001 shown. For the first 100000: --all\n"]);
+  const all = await svc("emulator snapshot diff prepared --all");
+  assert.deepEqual(
+    [all.stdout.split("\n").length, all.stderr],
+    [400_001, "100000 of 100001 shown. A response cannot contain more\n"],
+  );
+});
+
 it("the list of deliveries, newest first, supports --all and --limit", async (t) => {
   const { svc, emulator } = await startCliEmulator(t, { clock: { mode: "manual" } });
   const url = "http://127.0.0.1:9/hooks";

@@ -122,12 +122,12 @@ const snapshotDiff = defineCommand({
     const query = buildFirstPageQuery(paging, options, flags.all === true);
     const diff = await client.call(diffSnapshot, { params: { name }, query });
     if (output.isText) {
-      await output.print(...diff.items.flatMap((item) => formatItem(item, flags.brief === true)));
+      for (const item of diff.items) await output.print(...formatItem(item, flags.brief === true));
       if (diff.same) await output.note("No differences");
     } else {
       await output.show(diff, { rows: "items" });
     }
-    await reportMoreRows(paging, diff, query, context);
+    await reportMoreRows(paging, diff, query, context, flags.all === true);
     return diff.same || flags["exit-status"] !== true ? undefined : "failed";
   },
 });
