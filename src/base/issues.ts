@@ -1,14 +1,18 @@
 import type * as z from "zod";
 import { lookupTable } from "./object.ts";
 
-const expectedTypes = lookupTable<string>({
+const expectedValues = lookupTable<string>({
   array: "a list",
   boolean: "true or false",
+  date: "a date (2031-01-02)",
+  datetime: "a time (2031-01-02T03:04:05Z)",
+  email: "an e-mail address",
   int: "an integer",
   number: "a number",
   object: "an object",
   record: "an object",
   string: "a string",
+  uuid: "a UUID",
 });
 
 /**
@@ -17,9 +21,10 @@ const expectedTypes = lookupTable<string>({
  */
 export function describeIssue(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
-    case "invalid_type": {
+    case "invalid_type":
+    case "invalid_format": {
       if (issue.message.endsWith("received undefined")) return "is required";
-      const expected = expectedTypes[issue.expected];
+      const expected = expectedValues["format" in issue ? issue.format : issue.expected];
       return expected === undefined ? issue.message : `must be ${expected}`;
     }
     case "too_small":

@@ -145,7 +145,7 @@ const rejectedLines: [string, string, RegExp][] = [
   [
     "an invalid item of an option that may be repeated",
     "contracts send T-1 --to-emails x --base-url http://127.0.0.1:9",
-    /^error: --to-emails: Invalid email address\n/m,
+    /^error: --to-emails must be an e-mail address, got "[^"]+"\n/m,
   ],
   [
     "the name of a file after @",

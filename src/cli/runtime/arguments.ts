@@ -88,9 +88,7 @@ export function toUsageError(
   problems: readonly ArgumentProblem[],
   { flags }: Pick<CommandInput, "flags">,
 ) {
-  const lines = problems.map(({ in: part, path, message: originalMessage, missing, rule }) => {
-    const message =
-      originalMessage === "Invalid ISO datetime" ? "must be a time (2031-01-02T03:04:05Z)" : originalMessage;
+  const lines = problems.map(({ in: part, path, message, missing, rule }) => {
     const flag = spec.flags.find(({ target }) => target?.in === part && target.name === path[0]);
     const isWhole = path.length === 1 && flag !== undefined;
     if (part === "params") return describeProblem(`<${String(path[0]).replaceAll("_", "-")}>`, message);
