@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -36,6 +37,18 @@ describe("user who types values at a terminal", () => {
       const { exit, stderr } = await svc(line, simulateUser([":", ctrlC]));
       assert.deepEqual([exit, stderr.slice(7, 7 + problem.length)], [2, problem]);
     }
+  });
+
+  it("pipes in the body and is prompted for the rest", async (t) => {
+    const { svc, json, cwd } = await startCliEmulator(t);
+    await json("contracts create --data -", { stdin: ndaContractJson });
+    execFileSync("mkfifo", [join(cwd, "pipe")]);
+    const ada = simulateUser(["Composite id", enterKey]);
+    const [{ exit, stderr }] = await Promise.all([
+      svc("contracts void --data pipe --dry-run", ada),
+      writeFile(join(cwd, "pipe"), '{"note":"Replaced"}'),
+    ]);
+    assert.deepEqual([exit, ada.waiting()], [0, []], stderr);
   });
 
   it("types a name without waiting for retries if an emulator cannot list its snapshots", async (t) => {

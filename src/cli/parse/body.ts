@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
 import { restoreExactNumbers, toPlainNumbers } from "../../base/json.ts";
-import { lookupTable } from "../../base/object.ts";
+import { lookupTable, memoize } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { parseJson } from "../../client/body.ts";
 import { getFsErrorReason, isFsError } from "../../files/disk.ts";
@@ -17,11 +17,20 @@ const maxInputBytes = 500 * mebibyte;
 
 const maxSeedBytes = 64 * mebibyte;
 
+/** Contents of pipes, by path, because a command reads its input again after a prompt. */
+const getPipeContents = memoize((_: Host) => new Map<string, Buffer>());
+
 /**
  * Reads the bytes of a file, or of standard input for `-`. A pipe is read until its writer closes it, and a device up
  * to the limit. Throws UsageError if there is nothing to read or too much.
  */
 export async function readInput(host: Host, path: string, flag: string, maxBytes = maxInputBytes): Promise<Buffer> {
+  const known = getPipeContents(host).get(path);
+  if (known !== undefined) return known;
+  const isPipe = await stat(resolve(host.cwd, path)).then(
+    (stats) => stats.isFIFO(),
+    () => false,
+  );
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of await openInput(host, path, flag)) {
@@ -29,7 +38,9 @@ export async function readInput(host: Host, path: string, flag: string, maxBytes
     if (size > maxBytes) throw new UsageError(`${flag}: ${path} is too large (limit: ${maxBytes / mebibyte} MiB)`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  const bytes = Buffer.concat(chunks);
+  if (isPipe) getPipeContents(host).set(path, bytes);
+  return bytes;
 }
 
 export const readText = async (host: Host, path: string, flag: string): Promise<string> =>
