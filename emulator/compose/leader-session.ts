@@ -103,6 +103,7 @@ async function open(
     database: options.store === undefined ? undefined : toDatabaseOptions(options.store, context, sessionOptions),
     seed,
     isSeedChosen: options.seed !== undefined && !hasLedBefore,
+    isStartChosen: options.clock?.start !== undefined && !hasLedBefore,
     ids,
     wall,
     report: log,

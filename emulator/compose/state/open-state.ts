@@ -46,6 +46,8 @@ interface OpenStateOptions {
   readonly seed: Seed;
   /** Whether the caller chose the seed and expects it to be used. */
   readonly isSeedChosen?: boolean;
+  /** Whether the caller chose the virtual time of a new state. */
+  readonly isStartChosen?: boolean;
   readonly ids: RenewableIds;
   readonly wall: WallClock;
   readonly report: (line: string) => void;
@@ -75,12 +77,13 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
 /** Continues with the stored state, or starts with the seed. */
 async function initializeState(
   parts: StateParts,
-  { seed, isSeedChosen, ids, wall, report }: OpenStateOptions,
+  { seed, isSeedChosen, isStartChosen, ids, wall, report }: OpenStateOptions,
 ): Promise<OpenedState> {
   const { store } = parts;
   const clusters = readClusters(store);
   if (clusters.length > 0) {
     if (isSeedChosen) report(describeUnusedSeed(seed, clusters));
+    if (isStartChosen) report(unusedStart);
     await releaseClaims(store);
     ids.moveTo(await ids.startSequence(store));
     const findAllReferencedBlobs = async () =>
@@ -91,6 +94,9 @@ async function initializeState(
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
   return { ...parts, clusters: readClusters(store), snapshotHead: undefined };
 }
+
+const unusedStart =
+  "The start time was not used, because the state already exists. To start over at that time, run svc emulator reset.";
 
 /** A reset changes no clusters, because their listeners are open. */
 function describeUnusedSeed(seed: Seed, clusters: readonly ClusterRow[]): string {

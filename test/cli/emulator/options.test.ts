@@ -42,6 +42,18 @@ describe("svc emulator exec", () => {
     assert.equal(await exec("--seed other.json"), `${unused} ${other}\n`);
   });
 
+  it("reports a start time that an existing state does not use", async (t) => {
+    const cwd = await createTestFolder(t);
+    const start = "--clock manual --clock-start 2031-01-02T03:04:05Z";
+    const exec = async (flags: string) =>
+      (await runCli(`emulator exec --file a.json ${flags} -- true`, { cwd })).stderr;
+    const unused = "The start time was not used, because the state already exists.";
+    assert.deepEqual(
+      [await exec(start), await exec("--clock manual"), await exec(start)],
+      ["", "", `${unused} To start over at that time, run svc emulator reset.\n`],
+    );
+  });
+
   const wrong: readonly (readonly [given: string, env: Record<string, string>, flags: string, message: string])[] = [
     [
       "a retry schedule",
