@@ -109,10 +109,11 @@ function describeUnusedSeed(seed: Seed, clusters: readonly ClusterRow[]): string
 
 /** The copy is in memory or in a file without a state. If it cannot be read, nothing is created. */
 async function openCopy(origin: StateSource, options: OpenStateOptions): Promise<OpenedState> {
-  const { file, ids, wall } = options;
+  const { file, ids, wall, isStartChosen, report } = options;
   const { store: sourceStore, snapshotHead } = await origin.load(wall);
   const clusters = readClusters(sourceStore);
   if (clusters.length === 0) throw createCopyError("The initial state has no clusters");
+  if (isStartChosen) report(unusedStart);
   await releaseClaims(sourceStore);
   if (file && (await holdsState(file, wall)))
     throw createCopyError(`${file} already contains a state`, "Use another file, or continue this state");

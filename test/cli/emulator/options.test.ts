@@ -45,13 +45,13 @@ describe("svc emulator exec", () => {
   it("reports a start time that an existing state does not use", async (t) => {
     const cwd = await createTestFolder(t);
     const start = "--clock manual --clock-start 2031-01-02T03:04:05Z";
-    const exec = async (flags: string) =>
-      (await runCli(`emulator exec --file a.json ${flags} -- true`, { cwd })).stderr;
-    const unused = "The start time was not used, because the state already exists.";
-    assert.deepEqual(
-      [await exec(start), await exec("--clock manual"), await exec(start)],
-      ["", "", `${unused} To start over at that time, run svc emulator reset.\n`],
-    );
+    const exec = async (flags: string) => (await runCli(`emulator exec ${flags} -- true`, { cwd })).stderr;
+    const reason = "The start time was not used, because the state already exists.";
+    const unused = `${reason} To start over at that time, run svc emulator reset.\n`;
+    assert.equal(await exec(`--file a.json ${start}`), "");
+    assert.equal(await exec("--file a.json --clock manual"), "");
+    assert.equal(await exec(`--file a.json ${start}`), unused);
+    assert.equal(await exec(`--from a.json ${start}`), unused);
   });
 
   const wrong: readonly (readonly [given: string, env: Record<string, string>, flags: string, message: string])[] = [
