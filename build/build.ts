@@ -130,7 +130,7 @@ const lateModules: Plugin = {
     });
     onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => {
       const before =
-        path.startsWith("emulator/") || isLibrary(path)
+        path.startsWith("emulator/") || path.startsWith("src/api/") || isLibrary(path)
           ? sharedModules
           : commandLine.slice(0, commandLine.includes(path) ? commandLine.indexOf(path) : undefined);
       return {
