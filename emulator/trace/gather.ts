@@ -1,3 +1,4 @@
+import { describeDuration } from "../../src/base/quantities.ts";
 import { extractHost } from "../../src/base/urls.ts";
 import { type ScheduledEntry, schedule, toContractKey } from "../clock/schedule.ts";
 import { contracts, formatCompositeId, readCompositeId } from "../cluster/contracts/rows.ts";
@@ -264,6 +265,7 @@ class TraceGatherer {
 
 const minuteMs = 60_000;
 
+/** Formats a delay of the schedule as the specification does: `160 min`. */
 const formatSpan = (ms: number): string => (ms % minuteMs === 0 ? `${ms / minuteMs} min` : `${ms / 1_000} s`);
 
 /** Formats the result of an attempt in a word, such as `503` or `connection_refused`. */
@@ -336,7 +338,7 @@ function describeLateness({ planned_at, at }: DeliveryAttempt, previous: Deliver
   const plannedMs = planned_at - (previous?.at ?? planned_at);
   if (lateMs < Math.max(minLatenessMs, plannedMs / 10)) return "";
   const precisionMs = lateMs < 2 * minuteMs ? 1_000 : minuteMs;
-  return `, ${formatSpan(Math.round(lateMs / precisionMs) * precisionMs)} late`;
+  return `, ${describeDuration(Math.round(lateMs / precisionMs) * precisionMs)} late`;
 }
 
 const minLatenessMs = 1_000;

@@ -247,6 +247,7 @@ describe("reason of an attempt", () => {
       [29_000, ""],
       [31_400, ", 31 s late"],
       [minutes(8) + 1_234, ", 8 min late"],
+      [minutes(30_235), ", 20 days 23 h 55 min late"],
     ] as const) {
       const attempts = [createAttempt(1, 0, 0), createAttempt(2, minutes(5), lateMs)];
       assert.equal(explainAttempt(attempts[1]!, attempts), `retry 1, 5 min after 500${suffix}`);
