@@ -102,7 +102,7 @@ export class Dispatcher {
       .map((entry) => {
         const outcome = this.waitForOutcome(entry.id);
         this.#addIfDue(entry);
-        if (!store.isBeingReplaced && this.#rotation.start(entry)) void this.#run(entry);
+        if (!store.replacement && this.#rotation.start(entry)) void this.#run(entry);
         return outcome;
       });
     await Promise.all(outcomes);
@@ -175,7 +175,7 @@ export class Dispatcher {
         return 1;
       }
     };
-    while (store.writable && !store.isBeingReplaced && this.#uncommittedCount < maxUncommitted) {
+    while (store.writable && !store.replacement && this.#uncommittedCount < maxUncommitted) {
       const entry = this.#rotation.startNext(readCapacity);
       if (entry === undefined) return;
       void this.#run(entry);

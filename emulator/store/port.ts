@@ -214,8 +214,11 @@ export interface Store extends View {
    * transactions wait, and reads see the state that is being replaced.
    */
   replaceWith(nextStore: Store, hooks?: ReplacementHooks): Promise<void>;
-  /** True while another state is about to replace this one. Nothing that cannot be undone may be started. */
-  readonly isBeingReplaced: boolean;
+  /**
+   * Settles when another state has replaced this one or not. Undefined if it is not being replaced. Meanwhile nothing
+   * that cannot be undone may be started.
+   */
+  readonly replacement: Promise<void> | undefined;
   /**
    * Resolves when all earlier commits are durable. Fails with StoreFailedError if the disk rejects writes, after the
    * lost changes were rolled back, and if the store is closed.

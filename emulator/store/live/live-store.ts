@@ -114,8 +114,8 @@ export class LiveStore extends LiveView implements Store {
     return this.#log?.history;
   }
 
-  get isBeingReplaced(): boolean {
-    return this.#replacement !== undefined;
+  get replacement(): Promise<void> | undefined {
+    return this.#replacement;
   }
 
   protected get state(): State {

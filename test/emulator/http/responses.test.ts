@@ -4,9 +4,11 @@ import net from "node:net";
 import { describe, it } from "node:test";
 import { createPart } from "../../../emulator/http/handler.ts";
 import { Passthrough, reply } from "../../../emulator/http/reply.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { StateReplacedError, StoreFailedError } from "../../../emulator/store/port.ts";
 import { fail } from "../../../src/api/failures.ts";
-import { toIsoMillis } from "../../../src/base/clock.ts";
+import { systemWallClock, toIsoMillis } from "../../../src/base/clock.ts";
+import { createPerson, people } from "../../support/store.ts";
 import {
   bytes,
   contracts,
@@ -293,6 +295,20 @@ describe("state replacement during a request", () => {
       assert.deepEqual(bugs, []);
     });
   }
+
+  it("lets a change that arrives meanwhile wait for the new state", async (t) => {
+    const store = openMemoryStore({ collections: [people], wall: systemWallClock });
+    const operation = createOperation(router, "POST", "/made");
+    const countPeople: TestHandler = () => store.transaction("made", (tx) => ({ people: tx.count(people) }));
+    const [arrived, saved] = [createDeferred(), createDeferred()];
+    const faultFor = () => void arrived.resolve();
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, countPeople)], { store, faultFor });
+    const newState = store.createEmptyStore();
+    await newState.transaction("fill", (tx) => tx.put(people, createPerson(1)));
+    void store.replaceWith(newState, { saveReplaced: () => saved.promise });
+    void arrived.promise.then(saved.resolve);
+    assert.deepEqual(await send("POST", "/made"), { status: 200, headers: jsonType, body: '{"people":1}' });
+  });
 });
 
 describe("order of request checks", () => {
