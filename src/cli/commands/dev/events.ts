@@ -17,21 +17,36 @@ export type SessionEvent = EventOf<typeof followEvents>;
 /** Interval of checks for a restarted emulator. */
 const defaultRetryIntervalMs = 500;
 
-/** Emits the events of this folder's emulator, across restarts, until the run ends. */
-export async function followEmulator(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
-  const { signal, host } = context;
-  while (!signal.aborted) {
+type EventStream = AsyncIterable<SessionEvent>;
+
+/** Resolves once the emulator of this folder sends every later event. Undefined if it does not respond. */
+export async function openEvents(context: Context): Promise<EventStream | undefined> {
+  try {
+    const client = await context.client("emulator", { connections: 1 });
+    const options = { signal: context.signal, silenceMs: 0, retries: 0 };
+    const { value } = await client.send(CheckedCall.check(followEvents), options);
+    return value as EventStream;
+  } catch {
     // The webhook watch reports the end of the emulator.
-    await followOnce(context, onEvent).catch(() => {});
+    return undefined;
+  }
+}
+
+/** Emits the events of an open stream and, across restarts, of those after it, until the run ends. */
+export async function followEmulator(
+  context: Context,
+  openStream: EventStream | undefined,
+  onEvent: (event: SessionEvent) => void,
+): Promise<void> {
+  const { signal, host } = context;
+  for (let stream = openStream; !signal.aborted; stream = await openEvents(context)) {
+    if (stream) await emitEvents(stream, onEvent).catch(() => {});
     await host.wall.sleep(defaultRetryIntervalMs, signal);
   }
 }
 
-async function followOnce(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
-  const client = await context.client("emulator", { connections: 1 });
-  const call = CheckedCall.check(followEvents);
-  const { value } = await client.send(call, { signal: context.signal, silenceMs: 0, retries: 0 });
-  for await (const event of value as AsyncIterable<SessionEvent>) onEvent(event);
+async function emitEvents(stream: EventStream, onEvent: (event: SessionEvent) => void): Promise<void> {
+  for await (const event of stream) onEvent(event);
 }
 
 type RequestEvent = Extract<SessionEvent, { event: "request" }>["request"];

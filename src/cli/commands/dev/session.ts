@@ -14,6 +14,7 @@ import {
   formatAttemptLine,
   formatDeliveryLine,
   formatRequestLine,
+  openEvents,
   type SessionEvent,
   toAttemptEvent,
   toDeliveryEvent,
@@ -46,6 +47,8 @@ export function createDevSession(
   const sessionEnd = new AbortController();
   const endSignal = AbortSignal.any([signal, sessionEnd.signal]);
   context.onEnd(async () => sessionEnd.abort());
+  const sessionContext = { ...context, signal: endSignal };
+  let events: Awaited<ReturnType<typeof openEvents>>;
 
   const isAppDown = (): boolean => state.closedAddress !== undefined;
 
@@ -152,8 +155,7 @@ export function createDevSession(
   /** Resolves when the user quits. Without a keyboard, resolves when the run ends. */
   async function run(): Promise<void> {
     await checkApp();
-    const sessionContext = { ...context, signal: endSignal };
-    const following = followEmulator(sessionContext, onEvent);
+    const following = followEmulator(sessionContext, events, onEvent);
     const tick = async () => (clock?.mode === "real" ? drawStatus() : undefined);
     const stopTicks = isInteractive ? pollEvery(host.wall, defaultStatusIntervalMs, tick) : undefined;
     try {
@@ -170,7 +172,11 @@ export function createDevSession(
     get webhookId(): number | undefined {
       return state.webhookId;
     },
-    subscribe: subscribeReceiver,
+    /** Creates the webhook, and opens the stream of events, so that none after the ready line is missed. */
+    async subscribe(receiver: WebhookReceiver): Promise<void> {
+      await subscribeReceiver(receiver);
+      events = await openEvents(sessionContext);
+    },
     onDelivery,
     run,
   };
