@@ -63,6 +63,7 @@ const handlers: readonly ForwardedHandler[] = [
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: RequestInbox) =>
   async (request: ReceivedRequest, finding: FindingReporter): Promise<Passthrough | undefined> => {
+    while (cluster.store.replacement) await cluster.store.replacement;
     const context = { ...cluster, store: addCause(cluster.store, request.cause) };
     // A person's browser requests this page directly, so the request is not in the inbox.
     const page = await handleRecipientPage(request, context, finding);

@@ -157,12 +157,7 @@ async function open(
     await runner.prioritize(cause.id, isReportKind);
   };
   const faultFor = createIncomingFaultFinder(faults, forwarder.isOwn);
-  const listenerOptions = {
-    clock,
-    store,
-    faultFor,
-    ...(settings.deterministic && { beforeAnswer: prioritizeReports }),
-  };
+  const listenerOptions = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: prioritizeReports }) };
   const inboxes = new Map<string, RequestInbox>();
   const emulatedClusters = state.clusters.filter(({ external_url }) => external_url === null);
   checkClusterUrls(

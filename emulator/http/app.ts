@@ -84,7 +84,6 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.addHook("onRequest", guardRequest(options));
   app.addHook("onRequest", allowOrigin);
   app.addHook("onRequest", applyFault(options));
-  app.addHook("onRequest", waitForReplacement);
   app.addHook("onSend", setHeaders);
   app.addHook("onSend", (_request, reply, payload, done) => {
     if (options.isClosing()) reply.header("connection", "close");
@@ -247,13 +246,6 @@ const applyFault =
     if (fault.latencyMs) wall.sleep(fault.latencyMs, exchange.signal).then(applyEffect).catch(done);
     else applyEffect();
   };
-
-/** The caller of a change is checked in the state that it changes. Otherwise the change would be rejected. */
-const waitForReplacement: onRequestHookHandler = ({ method, exchange }, _reply, done) => {
-  const replacement = method === "GET" || method === "HEAD" ? undefined : exchange!.served.store?.replacement;
-  if (replacement) void replacement.then(() => done());
-  else done();
-};
 
 function createFaultResponse(fault: RequestFault, status: number): HttpResponse {
   const body = fault.body ?? { detail: "This is a scripted fault of the control plane." };

@@ -4,7 +4,7 @@ import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../src/base/errors.ts";
 import { readTraceparent } from "../../src/base/otel.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
-import type { Cause, CauseRow, Store } from "../store/port.ts";
+import type { Cause, CauseRow } from "../store/port.ts";
 import type { BoundOperation } from "./bind.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
 import { dialects, type ErrorDialect, getDialect } from "./dialects/dialects.ts";
@@ -54,7 +54,6 @@ export interface ServedRoutes {
   /** Returns a promise that must resolve before the response is sent. `cause` is the request. */
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
   readonly allowsOrigin?: OriginPredicate | undefined;
-  readonly store?: Pick<Store, "replacement"> | undefined;
   readonly fallback?: RequestFallback | undefined;
   /** Handles all requests in a process that is not the leader. */
   readonly forward?: ((exchange: HttpExchange, response: ServerResponse) => Promise<void>) | undefined;

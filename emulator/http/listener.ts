@@ -59,7 +59,7 @@ export interface ListenerOptions
 }
 
 export interface ServedParts
-  extends Pick<ServedRoutes, "clock" | "faultFor" | "beforeAnswer" | "allowsOrigin" | "store" | "fallback"> {
+  extends Pick<ServedRoutes, "clock" | "faultFor" | "beforeAnswer" | "allowsOrigin" | "fallback"> {
   /** The first part's service formats the responses to unmatched requests. */
   readonly parts: readonly [ListenerPart, ...ListenerPart[]];
 }

@@ -2,7 +2,7 @@ import { DeclaredFailureError, type FailureCode, fail } from "../../src/api/fail
 import type { Operation } from "../../src/api/operation.ts";
 import { EmulatorBugError, StacklessError } from "../../src/base/errors.ts";
 import { describeFsError, formatFsError, isFsError } from "../../src/files/disk.ts";
-import { FileWriteError, StateReplacedError, StoreChangedError, StoreFailedError } from "../store/port.ts";
+import { FileWriteError, StateReplacedError, type Store, StoreChangedError, StoreFailedError } from "../store/port.ts";
 import type { BoundOperation } from "./bind.ts";
 import { parseFields } from "./bodies/fields.ts";
 import { type DecodedBody, UnreadableBodyError } from "./bodies/json.ts";
@@ -21,7 +21,7 @@ import {
   retryAfterHeader,
   unchangedHeader,
 } from "./reply.ts";
-import type { OperationMatch } from "./routing/operation-table.ts";
+import { isProbe, type OperationMatch } from "./routing/operation-table.ts";
 import { isDirectLoopbackRequest } from "./trusted-proxies.ts";
 import type { ValidationProblem } from "./validation/schema.ts";
 import type { HandlerInput } from "./validation/validate.ts";
@@ -48,6 +48,7 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
 
   for (const check of steps.checks) {
     if (check === "credentials") {
+      await waitForReplacement(bound);
       caller = bound.authenticate!(exchange, { operation, context, finding: reportFinding, logEntry: exchange });
       if (caller instanceof Promise) caller = await caller;
     } else if (check === "decode") {
@@ -67,6 +68,7 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
       steps.relaxedChecks(parts, reportFinding);
     }
   }
+  if (!bound.authenticate) await waitForReplacement(bound);
   // The text can be released while the handler waits.
   decodedBody = undefined;
   // The shared context is the prototype, because copying it for each request is slow.
@@ -74,6 +76,12 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
   const request: HandlerCall<FailureCode, unknown> = { request: exchange, caller, fail, finding: reportFinding };
   const result = handler(input as never, Object.assign(call, request) as never);
   return steps.produce(result instanceof Promise ? await result : result);
+}
+
+/** A request is checked in the state that it changes. Otherwise its changes would be rejected. */
+async function waitForReplacement({ operation, context }: BoundOperation): Promise<void> {
+  const { store } = context as { readonly store?: Store };
+  if (!isProbe(operation)) while (store?.replacement) await store.replacement;
 }
 
 /** Rejects an undeclared method if credentials are checked first, so that clients without them detect no methods. */

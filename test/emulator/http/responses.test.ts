@@ -296,18 +296,22 @@ describe("state replacement during a request", () => {
     });
   }
 
-  it("lets a change that arrives meanwhile wait for the new state", async (t) => {
+  it("is awaited by a request that arrives meanwhile, also if another one follows", async (t) => {
     const store = openMemoryStore({ collections: [people], wall: systemWallClock });
-    const operation = createOperation(router, "POST", "/made");
-    const countPeople: TestHandler = () => store.transaction("made", (tx) => ({ people: tx.count(people) }));
+    const operation = createOperation(router, "GET", "/made");
+    const handlers = { [operation.id]: () => store.transaction("made", (tx) => ({ people: tx.count(people) })) };
     const [arrived, saved] = [createDeferred(), createDeferred()];
     const faultFor = () => void arrived.resolve();
-    const { send } = await startTestServer(t, [createSingleOperationPart(operation, countPeople)], { store, faultFor });
+    const parts = [createPart({ operations: [operation], handlers, context: { ...stateless, store } })] as const;
+    const { send } = await startTestServer(t, parts, { faultFor });
     const newState = store.createEmptyStore();
     await newState.transaction("fill", (tx) => tx.put(people, createPerson(1)));
-    void store.replaceWith(newState, { saveReplaced: () => saved.promise });
+    const first = store.replaceWith(store.createEmptyStore(), { saveReplaced: () => saved.promise });
+    const second = store.replaceWith(newState);
     void arrived.promise.then(saved.resolve);
-    assert.deepEqual(await send("POST", "/made"), { status: 200, headers: jsonType, body: '{"people":1}' });
+    const response = await send("GET", "/made");
+    await Promise.all([first, second]);
+    assert.deepEqual(response, { status: 200, headers: jsonType, body: '{"people":1}' });
   });
 });
 

@@ -53,7 +53,7 @@ export async function startTestServer(
 ): Promise<TestServer> {
   const log = new RequestLog(defaultSettings.requestLogBytes);
   const bugs: EmulatorBugError[] = [];
-  const { faultFor, fallback, store, clock = stateless.clock, ...bound } = options;
+  const { faultFor, fallback, clock = stateless.clock, ...bound } = options;
   const listener = createListener({
     name: "router",
     wall: systemWallClock,
@@ -62,7 +62,7 @@ export async function startTestServer(
     report: (bug) => bugs.push(bug),
     ...bound,
   });
-  listener.open({ parts, clock, store, faultFor, fallback });
+  listener.open({ parts, clock, faultFor, fallback });
   const origin = await listener.listen(0);
   t.after(() => listener.close());
   return { origin, log, bugs, listener, send: (method, target, sent) => send(origin, method, target, sent) };
