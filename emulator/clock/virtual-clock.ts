@@ -161,7 +161,8 @@ export class VirtualClock implements Clock {
 
   /** Continues as the clock of a state that replaces the present one. */
   replaceState(state: ClockState): void {
-    const from = this.now();
+    // A change that is being written was not published, and never will be.
+    const from = this.#pendingChanges[0]?.previous.latest ?? this.now();
     this.#state = state;
     this.#latest = state.manual_now;
     this.#movedBy = undefined;

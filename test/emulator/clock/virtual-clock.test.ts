@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
+import { StateReplacedError } from "../../../emulator/store/port.ts";
 import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
 
 const start = Date.parse("2031-01-02T03:04:05Z");
@@ -45,6 +46,24 @@ describe("virtual time", () => {
     assert.equal(clock.now(), start + 1_500);
     await wall.pass(7);
     assert.equal(clock.now(), start + 1_507);
+  });
+
+  it("goes back from the last published time when another state undoes a jump", async () => {
+    const state = store();
+    const clock = await VirtualClock.open(state, new ManualWallClock(), { mode: "auto", now: start });
+    const jumps: number[][] = [];
+    clock.watchJumps((from, to) => jumps.push([from - start, to - start]));
+    await clock.jump(start + 1);
+    const undone: Promise<void>[] = [];
+    await state.replaceWith(state.createEmptyStore(), {
+      saveReplaced: async () => void undone.push(clock.jump(start + 2)),
+      onReplaced: () => clock.replaceState(clock.createStateAt(start)),
+    });
+    await assert.rejects(undone[0]!, StateReplacedError);
+    assert.deepEqual(jumps, [
+      [0, 1],
+      [1, 0],
+    ]);
   });
 
   it("stops during an advance and continues from its end", async () => {
