@@ -39,7 +39,7 @@ const emptyFields = Object.freeze({});
 
 /** Runs the checks of the service and the handler. `toErrorResponse` handles errors. */
 export async function serveRequest(exchange: HttpExchange, { bound, params }: OperationMatch): Promise<HttpResponse> {
-  const { operation, context, callContext, handler } = bound;
+  const { operation, callContext, handler } = bound;
   const steps = bound.getSteps(operation);
   const { raw, bodies, reportFinding } = exchange;
   const input: HandlerInput = { params: emptyFields, query: emptyFields, headers: emptyFields, body: undefined };
@@ -47,11 +47,8 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
   let decodedBody: DecodedBody | undefined;
 
   for (const check of steps.checks) {
-    if (check === "credentials") {
-      await waitForReplacement(bound);
-      caller = bound.authenticate!(exchange, { operation, context, finding: reportFinding, logEntry: exchange });
-      if (caller instanceof Promise) caller = await caller;
-    } else if (check === "decode") {
+    if (check === "credentials") caller = await checkCredentials(bound, exchange);
+    else if (check === "decode") {
       if (operation.request.body?.kind === "stream") input.body = bodies.readPieces(raw);
       else {
         if (hasBody(raw)) exchange.body = await bodies.collect(raw, steps.maxBodyBytes);
@@ -68,7 +65,8 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
       steps.relaxedChecks(parts, reportFinding);
     }
   }
-  if (!bound.authenticate) await waitForReplacement(bound);
+  // Without this, changes are rejected if a replacement of the state began while the body arrived.
+  if ((await waitForReplacement(bound)) && bound.authenticate) caller = await checkCredentials(bound, exchange);
   // The text can be released while the handler waits.
   decodedBody = undefined;
   // The shared context is the prototype, because copying it for each request is slow.
@@ -78,19 +76,25 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
   return steps.produce(result instanceof Promise ? await result : result);
 }
 
-/** A request is checked in the state that it changes. Otherwise its changes would be rejected. */
-async function waitForReplacement({ operation, context }: BoundOperation): Promise<void> {
+/** Checks the caller in the state that the request changes. */
+async function checkCredentials(bound: BoundOperation, exchange: HttpExchange): Promise<unknown> {
+  await waitForReplacement(bound);
+  const { operation, context, authenticate } = bound;
+  return authenticate!(exchange, { operation, context, finding: exchange.reportFinding, logEntry: exchange });
+}
+
+/** Returns whether the state was being replaced. */
+async function waitForReplacement({ operation, context }: BoundOperation): Promise<boolean> {
   const { store } = context as { readonly store?: Store };
-  if (!isProbe(operation)) while (store?.replacement) await store.replacement;
+  if (!store?.replacement || isProbe(operation)) return false;
+  while (store.replacement) await store.replacement;
+  return true;
 }
 
 /** Rejects an undeclared method if credentials are checked first, so that clients without them detect no methods. */
-export async function rejectUnauthenticated(
-  { operation, context, authenticate }: BoundOperation,
-  exchange: HttpExchange,
-): Promise<void> {
-  if (!authenticate || operation.service.checks[0] !== "credentials") return;
-  await authenticate(exchange, { operation, context, finding: exchange.reportFinding, logEntry: exchange });
+export async function rejectUnauthenticated(bound: BoundOperation, exchange: HttpExchange): Promise<void> {
+  if (bound.authenticate && bound.operation.service.checks[0] === "credentials")
+    await checkCredentials(bound, exchange);
 }
 
 /** Returns the response to an error in the dialect of the service, or undefined if the client has disconnected. */
