@@ -23,7 +23,8 @@ it("unreferenced uploads are removed at a start 30 days after a reset", async (t
   const cwd = await createTestFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const lines: string[] = [];
-  const start = (historyBytes = 0) => startTestEmulator(t, { file, historyBytes, log: (line) => lines.push(line) });
+  const start = (historyBytes = 0) =>
+    startTestEmulator(t, { file, historyBytes, clock: { mode: "manual" }, log: (line) => lines.push(line) });
 
   const first = await start();
   const snapshotFile = await upload(first, "of a snapshot");
