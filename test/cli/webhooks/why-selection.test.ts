@@ -56,6 +56,23 @@ describe("webhooks that svc webhooks why selects", () => {
     assert.match(stdout, /^42 deliveries are undelivered\. /m);
   });
 
+  it("says that it omits the older ones of more than 10,000 deliveries", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    await svc(create("Bad", deadUrl));
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const state = (await emulator.control("GET", "state")).body as {
+      rows: { webhook_deliveries: { id: number }[] };
+      sequences: { delivery: number };
+    };
+    const [delivery] = state.rows.webhook_deliveries;
+    for (let id = 2; id <= 10_001; id += 1) state.rows.webhook_deliveries.push({ ...delivery, id });
+    state.sequences.delivery = 10_001;
+    await emulator.control("PUT", "state", { body: state });
+    const { stderr } = await svc("webhooks why");
+    assert.equal(stderr, "Only the newest 10000 deliveries were read. Counts and lists omit older ones.\n");
+  });
+
   it("lists existing webhooks for an unknown ID, or suggests creating one", async (t) => {
     const { svc } = await startCliEmulator(t);
     const result = await svc("webhooks why");

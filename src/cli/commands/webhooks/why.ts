@@ -234,6 +234,8 @@ async function readHealth(webhooks: readonly Webhook[], client: Client, output: 
       (read.deliveries.length > 0 && !assessWebhook(webhook, { ...read, faults, formatTime, now }).failing);
     logs.set(webhook.id, isSufficient ? read : await readLog(webhook.id, client));
   }
+  if ([...logs.values()].some((log) => log.isPartial))
+    await output.note(`Only the newest ${maxDeliveries} deliveries were read. Counts and lists omit older ones.`);
   const isEachUsed = webhooks.every(({ id }) => logs.get(id)!.deliveries.length > 0);
   const pastActivities = isEachUsed ? undefined : await client.call(listActivities);
   return webhooks.map((webhook) => {
