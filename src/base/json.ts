@@ -44,14 +44,19 @@ export function restoreExactNumbers(text: string, parsed: unknown): unknown {
   });
 }
 
-/** Serializes a value, with exact numbers in their original spelling. */
+/** Serializes a value, with exact numbers in their original spelling. Indentation that makes it too long is omitted. */
 export function stringifyExact(value: unknown, indent?: number): string {
-  if (!hasExactNumbers) return JSON.stringify(value, null, indent);
   const markNumber = function (this: Record<string, unknown>, key: string, plain: unknown) {
     const original = this[key];
     return original instanceof ExactNumber ? { [numberMember]: original.text } : plain;
   };
-  return replaceMarks(JSON.stringify(value, markNumber, indent));
+  try {
+    if (!hasExactNumbers) return JSON.stringify(value, null, indent);
+    return replaceMarks(JSON.stringify(value, markNumber, indent));
+  } catch (error) {
+    if (indent === undefined || !(error instanceof RangeError)) throw error;
+    return stringifyExact(value);
+  }
 }
 
 /** Returns the same value with plain numbers, for schemas. */

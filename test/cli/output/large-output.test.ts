@@ -24,4 +24,13 @@ describe("large response on a terminal", () => {
     assert.ok(sizes.length > 5 && Math.max(...sizes) <= pieceBytes, `${sizes}`);
     assert.equal(new Set(writes.map((one) => one.turn)).size, writes.length);
   });
+
+  it("is not indented if the indentation makes it longer than the longest string", async () => {
+    const depth = 980;
+    const list = `[${"0,".repeat(280_000)}0]`;
+    const data = `{"deep":${"[".repeat(depth)}${list}${"]".repeat(depth)}}`;
+    const stdin = `{"contract_template_id":101,"contract_data":${data},"counter_party_details":[]}`;
+    const { exit, stdout } = await runCli("contracts create --data - --dry-run --emulator --json", { stdin });
+    assert.deepEqual([exit, stdout.includes(`"contract_data":${data},`)], [0, true], stdout.slice(0, 500));
+  });
 });

@@ -1,6 +1,7 @@
 import { diffSnapshot, type rewind } from "../../../api/emulator/snapshots.ts";
 import { exportState } from "../../../api/emulator/state.ts";
 import type { ResultOf } from "../../../api/operation.ts";
+import { stringifyExact } from "../../../base/json.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createIntegerFlag, createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
@@ -31,7 +32,7 @@ const emulatorStateExport = defineCommand({
     // The document contains the keys and secrets of all workspaces.
     await maskReturnedSecrets(context.host, state);
     if (!isFile) return context.output.printDocument(state, 2);
-    await writeOutput(context.host, file, [Buffer.from(`${JSON.stringify(state, null, 2)}\n`)], 0o600);
+    await writeOutput(context.host, file, [Buffer.from(`${stringifyExact(state, 2)}\n`)], 0o600);
     await context.output.note(`Wrote ${file}`);
   },
 });
