@@ -235,6 +235,15 @@ describe("svc webhooks replay", () => {
     assert.equal((await json<{ failure_count: number }[]>("emulator webhooks"))[0]!.failure_count, 0);
   });
 
+  it("resends more deliveries than the emulator lists at once", async (t) => {
+    const { emulator, json, webhook } = await startCliEmulatorWithReceiver(t);
+    const sent = { label: "of another program", headers: {}, body: "{}", status: 500, duration_ms: 1 };
+    const body = { webhook, activity: "CONTRACT_SIGNED", ...sent };
+    for (let i = 0; i < 600; i += 1) await emulator.control("POST", "deliveries", { body });
+    for (const last of [1, 600])
+      assert.equal((await json<unknown[]>(`webhooks replay --last ${last} --dry-run`)).length, last);
+  });
+
   it("signs a body without headers, and requires a key to do so", async (t) => {
     const app = await startReceiver(t);
     const key = Buffer.alloc(64, 7).toString("base64");

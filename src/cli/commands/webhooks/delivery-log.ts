@@ -20,10 +20,11 @@ export async function readDeliveryLog(
 ) {
   // A delivery that is created meanwhile moves the others, so that a page can repeat some.
   const deliveries = new Map<number, Delivery>();
-  for (let offset = 0; ; offset += pageSize) {
-    const { items, total } = await client.call(listDeliveries, { query: { ...filter, limit: pageSize, offset } });
+  const limit = Math.min(pageSize, max);
+  for (let offset = 0; ; offset += limit) {
+    const { items, total } = await client.call(listDeliveries, { query: { ...filter, limit, offset } });
     for (const item of items) deliveries.set(item.id, item);
-    const isPartial = items.length === pageSize && offset + items.length < total;
+    const isPartial = items.length === limit && offset + items.length < total;
     if (!isPartial || deliveries.size >= max) return { deliveries: [...deliveries.values()], isPartial };
   }
 }

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { isHidden } from "../../../api/control-plane.ts";
-import { listDeliveries, showDelivery } from "../../../api/emulator/deliveries.ts";
+import { showDelivery } from "../../../api/emulator/deliveries.ts";
 import { listWorkspaces } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import {
@@ -17,6 +17,7 @@ import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
+import { readDeliveryLog } from "./delivery-log.ts";
 import {
   type DeliverySendResult,
   formatPostResult,
@@ -142,7 +143,7 @@ function signDelivery(key: string | undefined, { body, headers }: SavedDelivery,
 /** Reads the newest deliveries of the emulator's log. They go to their original targets by default. */
 async function readLoggedDeliveries(count: number, to: string | undefined, input: ReplayInput, context: Context) {
   const client = await openEmulatorClient(input.flags.file, context);
-  const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } });
+  const items = (await readDeliveryLog(client, { max: count })).deliveries.slice(0, count);
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
   const receivers = new Map((await client.call(listControlWebhooks)).map(({ id, url }) => [id, url]));
   // The environment has the key of one workspace, but the deliveries can belong to several.
