@@ -3,7 +3,7 @@ import { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
 import { listContracts } from "../../../api/contracts/contract-list.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { runConcurrently } from "../../../base/concurrency.ts";
-import { toFields, tryParseJson } from "../../../base/object.ts";
+import { groupBy, toFields, tryParseJson } from "../../../base/object.ts";
 import { parseDuration, parseIsoTime } from "../../../base/quantities.ts";
 import { pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
@@ -171,7 +171,8 @@ const parsePayload = (text: string) => toFields(tryParseJson(text));
 
 /** Returns deliveries that were not received. A received delivery accounts for the nearest of several equal ones. */
 function findMissing(due: readonly DueWebhook[], received: readonly Payload[]): DueWebhook[] {
-  const missing = [...due];
+  const missing = new Set(due);
+  const dueByKey = groupBy(due, ({ activity, contract }) => `${activity} ${parseNumber(contract)}`);
   const receivedKeys = new Set<string>();
   for (const payload of received) {
     // Repeated deliveries count as one webhook. Two people can sign at the same time.
@@ -183,17 +184,12 @@ function findMissing(due: readonly DueWebhook[], received: readonly Payload[]): 
     const time = Date.parse(String(timestamp));
     const getDistance = (webhook: DueWebhook) =>
       webhook.at === null || Number.isNaN(time) ? 0 : Math.abs(Date.parse(webhook.at) - time);
-    const [nearest] = missing
-      .filter(
-        (webhook) =>
-          webhook.activity === activity &&
-          parseNumber(webhook.contract) === number &&
-          getDistance(webhook) < toleranceMs,
-      )
+    const [nearest] = (dueByKey.get(`${activity} ${number}`) ?? [])
+      .filter((webhook) => missing.has(webhook) && getDistance(webhook) < toleranceMs)
       .sort((a, b) => getDistance(a) - getDistance(b));
-    if (nearest) missing.splice(missing.indexOf(nearest), 1);
+    if (nearest) missing.delete(nearest);
   }
-  return missing;
+  return [...missing];
 }
 
 /** Contract times are whole seconds and payload times are not. Clocks of servers also differ. */
