@@ -95,9 +95,14 @@ type Classification = readonly [
   rest: Pick<ErrorExplanation, "details" | "hint" | "next" | "requestId">,
 ];
 
+/** A document can have a problem in each of its rows. */
+const maxUsageDetails = 100;
+
 function classifyError(error: unknown): Classification {
   if (error instanceof UsageError) {
-    const { message, details, hint, next } = error;
+    const { message, details: all, hint, next } = error;
+    const moreCount = all.length - maxUsageDetails;
+    const details = moreCount > 0 ? [...all.slice(0, maxUsageDetails), `… and ${moreCount} more`] : all;
     return ["usage", "usage", message, { details, hint, next }];
   }
   if (error instanceof CommandFailedError) {

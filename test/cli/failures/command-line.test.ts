@@ -119,4 +119,13 @@ describe("command with an invalid command line", () => {
     });
     assert.deepEqual(failures, {});
   });
+
+  it("lists a hundred of many invalid rows", async () => {
+    const stdin = JSON.stringify(Array.from({ length: 100_000 }, (_, i) => ({ signatory_hash: i, cluster: "eu-1" })));
+    const { exit, stderr } = await runCli("router add-signatories --data - --base-url http://127.0.0.1:1", { stdin });
+    const rows = Array.from({ length: 100 }, (_, i) => `  - ${i}.signatory_hash must be a string`);
+    const lines = ["error: Several values are invalid:", ...rows, "  - … and 99900 more"];
+    const hint = "  See svc router add-signatories --help.";
+    assert.deepEqual([exit, stderr.trimEnd().split("\n")], [2, [...lines, hint]]);
+  });
 });
