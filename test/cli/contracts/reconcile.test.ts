@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
-import { createExecutedImport, requireContract } from "../../support/contracts.ts";
+import { createDraftContract, createExecutedImport, requireContract } from "../../support/contracts.ts";
 
 interface Row {
   readonly contract: string;
@@ -51,6 +51,17 @@ describe("svc contracts reconcile", () => {
       stdout: "",
       stderr: "No webhook was due, because no contract changed\n",
     });
+  });
+
+  it("suggests to resend the webhooks of at most 50 contracts at once", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    for (let i = 0; i < 51; i += 1) await createDraftContract(emulator.api);
+    const { stderr } = await svc("contracts reconcile --since 1h --received -", { stdin: "" });
+    const ids = Array.from({ length: 50 }, (_, i) => ` --contract-ids ${i + 1}`).join("");
+    assert.equal(
+      stderr,
+      `51 of 51 webhooks missing (0 received). To resend the last one of the first 50 contracts: svc webhooks re-trigger${ids}\n`,
+    );
   });
 
   it("expects no review of a contract that was sent for signature twice", async (t) => {

@@ -91,13 +91,18 @@ const contractsReconcile = defineCommand({
     });
     if (!received || rows.length === 0) return undefined;
     const numbers = [...new Set(rows.map(({ contract }) => parseNumber(contract)))].filter(Number.isInteger);
-    const retriggerArgv = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
+    const shown = numbers.slice(0, maxRetriggered);
+    const retriggerArgv = ["webhooks", "re-trigger", ...shown.flatMap((id) => ["--contract-ids", String(id)])];
+    const which = shown.length < numbers.length ? `of the first ${shown.length} contracts` : "of each contract";
     await context.output.note(
-      `${rows.length} of ${pluralize(due.length, "webhook")} missing (${received.length} received). To resend the last one of each contract: ${formatNextCommand(retriggerArgv, context)}`,
+      `${rows.length} of ${pluralize(due.length, "webhook")} missing (${received.length} received). To resend the last one ${which}: ${formatNextCommand(retriggerArgv, context)}`,
     );
     return "failed";
   },
 });
+
+/** Number of contracts in the command that resends webhooks. A longer line is hard to copy. */
+const maxRetriggered = 50;
 
 function requireActivities(lists: readonly string[] | undefined): readonly Activity[] {
   const names = parseActivities(lists) ?? shownColumns;
