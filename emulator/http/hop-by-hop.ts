@@ -47,6 +47,9 @@ export function filterEndToEndHeaders(
     if (name === "connection") connection += `${rawHeaders[i + 1]},`;
     if (!hopByHopHeaders.has(name) && !isRemoved(name)) filtered.push(rawHeaders[i]!, rawHeaders[i + 1]!);
   }
-  const connectionHeaders = connection.split(",").map((option) => option.trim().toLowerCase());
-  return connection === "" ? filtered : removeHeaders(filtered, connectionHeaders);
+  if (connection === "") return filtered;
+  const options = connection.split(",").map((option) => option.trim().toLowerCase());
+  // Almost every client sends `keep-alive` alone, which is already removed.
+  const connectionHeaders = options.filter((name) => name !== "" && !hopByHopHeaders.has(name));
+  return connectionHeaders.length === 0 ? filtered : removeHeaders(filtered, connectionHeaders);
 }
