@@ -1,4 +1,4 @@
-/** Returns the parameters of a path such as `/contracts/{contract_id}/status`, in order. */
+/** Returns the names in a path such as `/contracts/{contract_id}/status` or in a rule of fields, in order. */
 export const findPlaceholders = (template: string): string[] =>
   [...template.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!);
 
@@ -13,6 +13,10 @@ export function tryDecodeUrlPart(text: string): string | undefined {
 
 /** Decodes a part of a URL. Returns the part unchanged if its encoding is invalid. */
 export const decodeUrlPart = (text: string): string => tryDecodeUrlPart(text) ?? text;
+
+/** Decodes a `Location` header. Servers send UTF-8 in it, although headers are read as Latin-1. */
+export const decodeLocation = (header: string): string =>
+  new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(header, (char) => char.charCodeAt(0)));
 
 /** Replaces parameters with percent-encoded values. Only the value of `full_path` can contain slashes. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {

@@ -6,6 +6,7 @@ import { decodeForDisplay } from "../../../src/base/content-codings.ts";
 import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { DeadlineList } from "../../../src/base/timing.ts";
+import { decodeLocation } from "../../../src/base/urls.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
 import type { Passthrough } from "../reply.ts";
 import { createAgent, type ForwardResult, maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
@@ -121,8 +122,7 @@ function decodeResponse(response: Passthrough, body: Buffer): PostOutcome {
   const decoded = decodeForDisplay(body, response.findHeader("content-encoding"));
   const { status } = response;
   const header = status >= 300 && status < 400 ? response.findHeader("location") : undefined;
-  // Servers send UTF-8 here, although headers are read as Latin-1.
-  const location = header && Buffer.from(header, "latin1").toString();
+  const location = header && decodeLocation(header);
   return { status, body: decoded.subarray(0, maxResponseBodyBytes), ...(location && { location }) };
 }
 

@@ -1,6 +1,7 @@
 import { defaultMask, findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
 import { isExactNumber } from "../../base/json.ts";
 import { isObject, memoize, tryParseJson } from "../../base/object.ts";
+import { decodeLocation } from "../../base/urls.ts";
 import type { HttpRequest } from "../../client/request.ts";
 import type { Host } from "./host.ts";
 
@@ -19,8 +20,7 @@ export const secretMask = "[hidden]";
 
 export function redactHeader(name: string, value: string): string {
   if (!shownHeaders.has(name.toLowerCase())) return secretMask;
-  // Servers send UTF-8 here, although headers are read as Latin-1.
-  if (name.toLowerCase() === "location") return redactUrlValues(Buffer.from(value, "latin1").toString());
+  if (name.toLowerCase() === "location") return redactUrlValues(decodeLocation(value));
   return redactText(value, { mask: secretMask });
 }
 
