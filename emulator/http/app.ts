@@ -222,8 +222,9 @@ const rejectAmbiguous = ({ match, isControlled, parsedTarget: { path } }: HttpEx
 const allowOrigin: onRequestHookHandler = (request, reply, done) => {
   const exchange = request.exchange!;
   const { origin } = exchange.raw.headers;
-  const isAllowed = origin ? exchange.served.allowsOrigin?.(exchange.parsedTarget.path, origin) : undefined;
-  if (isAllowed && isPreflight(exchange.raw)) return sendResponse(reply, createPreflightResponse(origin!));
+  if (!origin) return done();
+  const isAllowed = exchange.served.allowsOrigin?.(exchange.parsedTarget.path, origin);
+  if (isAllowed && isPreflight(exchange.raw)) return sendResponse(reply, createPreflightResponse(origin));
   if (isAllowed !== undefined) exchange.cors = { origin: isAllowed ? origin : undefined };
   done();
 };

@@ -19,8 +19,10 @@ export async function respondUnmatched(exchange: HttpExchange): Promise<HttpResp
   if (hintResponse) return hintResponse;
   if (!firstOperation) {
     const response = await respondFromFallback(exchange);
-    if (response || !operations.catchAll) return response ?? createNotFoundResponse(exchange);
-    return dialect.toMethodNotAllowedResponse(method, operations.methods);
+    if (response) return response;
+    return operations.catchAll
+      ? dialect.toMethodNotAllowedResponse(method, operations.methods)
+      : createNotFoundResponse(exchange);
   }
   await rejectUnauthenticated(firstOperation, exchange);
   const { name, dialect: framework } = firstOperation.operation.service;

@@ -17,7 +17,7 @@ export type SessionEvent = EventOf<typeof followEvents>;
 /** Interval of checks for a restarted emulator. */
 const defaultRetryIntervalMs = 500;
 
-type EventStream = AsyncIterable<SessionEvent>;
+export type EventStream = AsyncIterable<SessionEvent>;
 
 /** Resolves once the emulator of this folder sends every later event. Undefined if it does not respond. */
 export async function openEvents(context: Context): Promise<EventStream | undefined> {

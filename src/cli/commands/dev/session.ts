@@ -10,6 +10,7 @@ import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchWebhook } from "../webhooks/webhook-watch.ts";
 import { createKeyHandler, type KeyActionState } from "./actions.ts";
 import {
+  type EventStream,
   followEmulator,
   formatAttemptLine,
   formatDeliveryLine,
@@ -48,7 +49,7 @@ export function createDevSession(
   const endSignal = AbortSignal.any([signal, sessionEnd.signal]);
   context.onEnd(async () => sessionEnd.abort());
   const sessionContext = { ...context, signal: endSignal };
-  let events: Awaited<ReturnType<typeof openEvents>>;
+  let events: EventStream | undefined;
 
   const isAppDown = (): boolean => state.closedAddress !== undefined;
 
