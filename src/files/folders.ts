@@ -89,7 +89,7 @@ export async function writeOriginMarker(folder: string): Promise<void> {
   }
 }
 
-/** Reports whether a folder has a note that this user wrote about this folder. */
+/** Reports whether a folder has a note that this user wrote about this folder. Fails if that cannot be determined. */
 export async function hasOriginMarker(folder: string): Promise<boolean> {
   const path = join(folder, originFile);
   try {
@@ -101,10 +101,15 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
     const marker = toFields(tryParseJson(text));
     const isOurs = process.getuid === undefined || ofFile.uid === BigInt(process.getuid());
     return isOurs && marker.folder === String(ofFolder.ino) && marker.file === String(ofFile.ino);
-  } catch {
+  } catch (error) {
+    // For example, too many files are open. The marker may exist, so it must neither be rejected nor replaced.
+    if (!unreadableCodes.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
     return false;
   }
 }
+
+/** Errors of a missing marker, and of one that another user or a clone can have left. */
+const unreadableCodes: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "EACCES", "EPERM", "EISDIR", "ELOOP"]);
 
 /** Marks a folder again that was removed while an emulator used it. */
 export async function restoreOriginMarker(folder: string): Promise<void> {
@@ -159,6 +164,9 @@ export async function markNewState(state: string): Promise<boolean> {
  * Reports whether a folder contains the state or files next to it: snapshots, journals, history. Dangling links count.
  */
 async function hasStateFiles(state: string): Promise<boolean> {
-  const names = await readdir(dirname(state)).catch(() => []);
+  const names = await readdir(dirname(state)).catch((error: NodeJS.ErrnoException) => {
+    if (!unreadableCodes.has(error.code ?? "")) throw error;
+    return [];
+  });
   return names.some((name) => name.startsWith(basename(state)));
 }

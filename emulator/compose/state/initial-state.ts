@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, toIsoSeconds, type WallClock } from "../../../src/base/clock.ts";
-import { systemDisk } from "../../../src/files/disk.ts";
+import { ignoreMissing, systemDisk } from "../../../src/files/disk.ts";
 import { readLines } from "../../../src/files/read-log.ts";
 import { clockState, type VirtualClock } from "../../clock/virtual-clock.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
@@ -109,7 +109,7 @@ export async function* readSnapshotTexts(snapshotStore: SnapshotStore): AsyncGen
 
 export async function* readHistoryLines(statePath: string): AsyncGenerator<string, void> {
   const folder = getHistoryFolder(statePath);
-  for (const name of await readdir(folder).catch(() => [])) {
+  for (const name of (await readdir(folder).catch(ignoreMissing)) ?? []) {
     for await (const bytes of readLines(systemDisk, join(folder, name))) yield bytes.toString("latin1");
   }
 }

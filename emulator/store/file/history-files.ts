@@ -49,7 +49,7 @@ export class HistoryFiles {
   /** Lists the files and removes the oldest files beyond the limit. */
   static async open(options: HistoryOptions): Promise<HistoryFiles> {
     const files = new HistoryFiles(options);
-    const names = await options.disk.list(files.folder).catch(() => []);
+    const names = (await options.disk.list(files.folder).catch(ignoreMissing)) ?? [];
     for (const name of names) if (fileNamePattern.test(name)) await files.#measure(name);
     await files.#prune();
     return files;

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -24,5 +25,24 @@ describe("emulator without free file descriptors", () => {
     }
     await emulator.saw("too many files and connections are open (EMFILE). New requests get no response.");
     await emulator.saw("Raise the limit (ulimit -n), or close other programs.");
+  });
+
+  it("remains an emulator of this user if it cannot start", { skip }, async (t) => {
+    const cwd = await createTestFolder(t);
+    const run = async (...within: string[]) => {
+      const svc = await startSvcProcess(t, ["emulator", "webhooks", "--emulator", "--json"], { cwd, within });
+      const [exit] = await once(svc.child, "close");
+      return { exit, stdout: svc.stdout(), stderr: svc.stderr() };
+    };
+    const first = await run();
+    assert.equal(first.exit, 0, first.stderr);
+    const messages = new Set<string>();
+    // How many files Node opens itself depends on its version.
+    for (let limit = 23; limit > 17; limit -= 1) {
+      const { stderr } = await run("prlimit", `--nofile=${limit}`);
+      messages.add(/EMFILE/.exec(stderr)?.[0] ?? "");
+    }
+    assert.ok(messages.has("EMFILE"));
+    assert.deepEqual(await run(), first);
   });
 });

@@ -10,6 +10,7 @@ import { MissingCredentialsError } from "../../../client/errors.ts";
 import type { Credentials } from "../../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../../client/request.ts";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
+import { ignoreMissing } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/folders.ts";
 import { CorpusError, indexFileName } from "../../../verify/corpus.ts";
 import { ExchangeRecorder } from "../../../verify/recorder.ts";
@@ -61,7 +62,7 @@ export async function openRecording({ host, output }: Pick<Context, "host" | "ou
 export async function joinRecording(folder: string, context: Context) {
   const { host } = context;
   if (!(await stat(join(folder, indexFileName)).catch(() => undefined))) return undefined;
-  const key = await readFile(resolveKeyPath(host, folder), "utf8").catch(() => undefined);
+  const key = await readFile(resolveKeyPath(host, folder), "utf8").catch(ignoreMissing);
   if (key === undefined)
     throw new UsageError(`--save: ${folder} contains a corpus that is not being recorded`, {
       hint: "Start svc verify proxy with this folder first, or choose another one.",

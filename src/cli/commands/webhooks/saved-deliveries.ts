@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
-import { formatFsError, isFsError } from "../../../files/disk.ts";
+import { formatFsError, ignoreMissing, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/folders.ts";
 import type { Context } from "../../command.ts";
 import { readInput, readText } from "../../parse/body.ts";
@@ -93,7 +93,7 @@ export async function readDelivery({ host }: Context, path: string, name: string
 
 /** Returns no headers if there is no file next to the body. */
 export const readSavedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
-  parseHeaders(await readFile(resolve(cwd, getHeadersPath(path)), "utf8").catch(() => ""));
+  parseHeaders((await readFile(resolve(cwd, getHeadersPath(path)), "utf8").catch(ignoreMissing)) ?? "");
 
 export function parseHeaders(text: string): Record<string, string> {
   return Object.fromEntries(

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import type { Disk } from "../../../../src/files/disk.ts";
+import { type Disk, systemDisk } from "../../../../src/files/disk.ts";
 import {
   collections,
   createGatedDisk,
@@ -151,6 +151,17 @@ describe("file store on a failing disk", () => {
     const third = await open(folder);
     assert.equal(third.get(people, 1), undefined);
     await third.close();
+  });
+
+  it("does not open while the folder of its history cannot be listed, because it would lose the history", async (t) => {
+    const folder = await createTemporaryFolder(t);
+    const disk: Disk = {
+      ...systemDisk,
+      list: () => Promise.reject(Object.assign(new Error("input/output error"), { code: "EIO" })),
+    };
+    const store = await open(folder);
+    await store.close();
+    await assert.rejects(open(folder, disk, { historyBytes: 2 ** 20 }), { code: "EIO" });
   });
 
   it("preserves the old state if the new one cannot be written", async (t) => {

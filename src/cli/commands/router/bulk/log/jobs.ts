@@ -132,7 +132,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
  */
 export async function removeJob(folder: string): Promise<void> {
   await rm(join(folder, "job.json"), { force: true });
-  for (const name of await readdir(folder).catch(() => []))
+  for (const name of (await readdir(folder).catch(ignoreMissing)) ?? [])
     if (isJobFile(name)) await rm(join(folder, name), { force: true });
   await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
     // ENOTDIR means that the path is a link to the folder.
