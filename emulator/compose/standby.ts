@@ -25,7 +25,7 @@ interface StandbyOptions {
   readonly process: NonNullable<Liveness["process"]>;
   readonly listeners: Listeners;
   readonly log: (line: string) => void;
-  readonly onLeadership: (leader: string, token: string) => void;
+  readonly onLeadership: (leader: string, token: string) => Promise<void>;
   /** Ends this process when a holder of the token requests it. */
   readonly stop: () => void;
 }
@@ -69,8 +69,9 @@ export class HotStandby {
 
   async #bindAll({ router_url, clusters }: LeaderAddress, token: string): Promise<void> {
     for (const { id, position } of clusters) await this.getListener(id, position);
-    if (!this.#hasNotified && !this.#isLeading) this.#options.onLeadership(router_url, token);
+    const isNew = !this.#hasNotified && !this.#isLeading;
     this.#hasNotified = true;
+    if (isNew) await this.#options.onLeadership(router_url, token);
   }
 
   /** Returns the listener of a cluster in this process. It forwards until this process leads. */

@@ -185,11 +185,10 @@ async function begin(
       startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.current.blobs), observer),
   });
 
-  function reportStandby(leader: string, sharedToken: string): void {
+  async function reportStandby(leader: string, sharedToken: string): Promise<void> {
     // Commands find the token in the run file, so it is there before this process reports that it is ready for them.
-    void runFile
-      .update({ clusters: [], token: sharedToken })
-      .then(() => options.onLeaderChange?.({ routerUrl, leader }));
+    await runFile.update({ clusters: [], token: sharedToken });
+    options.onLeaderChange?.({ routerUrl, leader });
   }
 }
 
