@@ -38,7 +38,7 @@ export function coerceLax(schema: z.ZodType, lax: LaxBody, issues: readonly Vali
   for (const { code, path } of issues) {
     const value = getValueAt(lax.body, path);
     const coerced = code === "invalid_type" ? coerceOtherType(getSchemaKind(findSchema(schema, path)), value) : value;
-    if (coerced === value) continue;
+    if (Object.is(coerced, value)) continue;
     if (!lax.isCopy) Object.assign(lax, { body: structuredClone(lax.body), isCopy: true });
     const owner = getValueAt(lax.body, path.slice(0, -1)) as object;
     // An assignment to `__proto__` would set the prototype.
