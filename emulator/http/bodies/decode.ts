@@ -71,13 +71,13 @@ const decodeJsonOrText: BodyDecoder = (bytes, type) => {
   return { value: bytes.toString("utf8"), getSource: () => decodeUtf8(bytes), length: bytes.length };
 };
 
-/** The other services reject a body that is not sent as JSON. */
+/** The other services reject a body that is not sent as JSON, and NaN, which is not JSON. */
 const createJsonDecoder =
   (allowsLargeDocuments: boolean): BodyDecoder =>
   (bytes, type) => {
     if (bytes.length === 0) return undefined;
     if (!isJsonType(type)) throw new UnreadableBodyError({ reason: "media-type", type: type ?? "" });
-    return parseJson(decodeUtf8(bytes), allowsLargeDocuments);
+    return parseJson(decodeUtf8(bytes), { allowsLargeDocuments, rejectsNaN: true });
   };
 
 /** A request without a form is validated as an empty form. */

@@ -112,28 +112,28 @@ const maxExactLength = 1_000_000;
  * exceed one of Python's limits. V8 rejects NaN, which Python accepts, and its messages differ from CPython's. Throws
  * UnreadableBodyError. `allowsLargeDocuments` is true for a client that can send more than usual.
  */
-export function parseJson(text: string, allowsLargeDocuments = false): DecodedBody {
+export function parseJson(text: string, { allowsLargeDocuments = false, rejectsNaN = false } = {}): DecodedBody {
   const { length } = text;
   const size = length > pythonLimits.depth ? measureJson(text) : undefined;
   const exceededLimit = size && !allowsLargeDocuments ? describeExceededLimit(size) : undefined;
   if (exceededLimit !== undefined) throw new UnreadableBodyError({ reason: "limit", message: exceededLimit });
   const mayExceedPython = size && (size.depth > pythonLimits.depth || size.digits > pythonLimits.digits);
-  const value = mayExceedPython ? parseAsPython(text) : parseValue(text);
+  const value = mayExceedPython ? parseAsPython(text, rejectsNaN) : parseValue(text, rejectsNaN);
   const getSource = () => (length > maxExactLength ? value : parsePythonJson(text));
   return { value, getSource, getExact: () => parseExactly(text, value), length };
 }
 
-function parseValue(text: string): unknown {
+function parseValue(text: string, rejectsNaN: boolean): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return parseAsPython(text);
+    return parseAsPython(text, rejectsNaN);
   }
 }
 
-function parseAsPython(text: string): unknown {
+function parseAsPython(text: string, rejectsNaN: boolean): unknown {
   try {
-    return toPlainValue(parsePythonJson(text));
+    return toPlainValue(parsePythonJson(text, rejectsNaN));
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof JsonLimitError) throw new UnreadableBodyError({ reason: "limit", message });

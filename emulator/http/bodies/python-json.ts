@@ -59,10 +59,10 @@ const escapedCharacters = lookupTable<string>({
 /**
  * Parses as CPython 3.11 does, including NaN and Infinity, and preserves the spelling of numbers. The code follows
  * Modules/_json.c function by function, because the position in an error depends on the order of its checks. Throws
- * JsonSyntaxError or JsonLimitError.
+ * JsonSyntaxError or JsonLimitError. If `rejectsNaN`, also for NaN and Infinity, as Django REST framework does.
  */
-export function parsePythonJson(text: string): SourceValue {
-  const reader = new JsonReader(text);
+export function parsePythonJson(text: string, rejectsNaN = false): SourceValue {
+  const reader = new JsonReader(text, rejectsNaN);
   const value = reader.readValue(reader.skipSpace(0), 0);
   const end = reader.skipSpace(reader.next);
   if (end !== text.length) throw new JsonSyntaxError("Extra data", end);
@@ -79,11 +79,13 @@ export function toPlainValue(value: SourceValue): unknown {
 
 class JsonReader {
   readonly #text: string;
+  readonly #rejectsNaN: boolean;
   /** Index after the last value that was read. */
   next = 0;
 
-  constructor(text: string) {
+  constructor(text: string, rejectsNaN: boolean) {
     this.#text = text;
+    this.#rejectsNaN = rejectsNaN;
   }
 
   /** Returns the index of the first character at or after `at` that is not white space. */
@@ -103,7 +105,9 @@ class JsonReader {
     for (const [word, value] of literalValues) {
       if (this.#text.startsWith(word, at)) {
         this.next = at + word.length;
-        return value === undefined ? new SourceNumber(word) : value;
+        if (value !== undefined) return value;
+        if (!this.#rejectsNaN) return new SourceNumber(word);
+        throw new JsonSyntaxError(`Out of range float values are not JSON compliant: '${word}'`, at);
       }
     }
     return this.#readNumber(at);
