@@ -157,7 +157,4 @@ function describeWrongFormat({
   return { type: `${format}_parsing`, msg: `Input should be a valid ${nouns.get(format) ?? format}` };
 }
 
-const nouns: ReadonlyMap<string, string> = new Map([
-  ["uuid", "UUID"],
-  ["email", "email address"],
-]);
+const nouns: ReadonlyMap<string, string> = new Map([["email", "email address"]]);

@@ -160,7 +160,7 @@ export const ExternalMetadataRequest = z
     integration_name: z.string().optional(),
     record_type: z.string().optional(),
     record_data: dictionary(z.unknown()).optional().describe("Free-form"),
-    object_configuration_id: z.uuid().optional().describe("Requires record_type"),
+    object_configuration_id: z.guid("Input should be a valid UUID").optional().describe("Requires record_type"),
   })
   .refine(({ object_configuration_id: id, record_type: type }) => id === undefined || type !== undefined, {
     path: ["record_type"],

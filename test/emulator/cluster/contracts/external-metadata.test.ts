@@ -128,9 +128,16 @@ describe("external metadata", () => {
       status: 400,
       body: { external_metadata: { record_type: ["Field required"] } },
     });
-    await assertRejected(emulator, putMetadata({ id: "1", record_type: "deal", object_configuration_id }), {
-      status: 404,
-      body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
+    // The second has the form of a UUID, but no version and variant of RFC 9562.
+    for (const id of [object_configuration_id, "11111111-2222-3333-4444-555555555555"]) {
+      await assertRejected(emulator, putMetadata({ id: "1", record_type: "deal", object_configuration_id: id }), {
+        status: 404,
+        body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
+      });
+    }
+    await assertRejected(emulator, putMetadata({ record_type: "deal", object_configuration_id: "1" }), {
+      status: 400,
+      body: { external_metadata: { object_configuration_id: ["Input should be a valid UUID"] } },
     });
   });
 });
