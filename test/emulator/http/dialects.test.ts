@@ -280,6 +280,16 @@ describe("router validation error", () => {
     assert.equal((await send("POST", "/made", { headers: jsonType, body: '{"users":null}' })).status, 200);
   });
 
+  it("reports NaN as the whole body, as null", async (t) => {
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(router, "POST", "/made", { body: json(intake) }), echo),
+    ]);
+    const { status, body } = await send("POST", "/made", { headers: jsonType, body: "NaN" });
+    const msg = "Input should be a valid dictionary or object to extract fields from";
+    const detail = [{ type: "model_attributes_type", loc: ["body"], msg, input: null }];
+    assert.deepEqual({ status, body: JSON.parse(body) }, { status: 422, body: { detail } });
+  });
+
   it("quotes a form as it was sent", async (t) => {
     const schema = z.object({ kind: z.enum(["A"]), b: z.string() });
     const { send } = await startTestServer(t, [
