@@ -66,10 +66,26 @@ describe("manual page", () => {
       ...(text.includes(`\\fBsvc ${words.join(" ")}\\fR`) ? [] : [words.join(" ")]),
       // The manual page replaces non-ASCII characters, so the comparison ends at the first of them.
       ...(text.includes(description.split(/[^\x20-\x7e]/, 1)[0]!) ? [] : [description]),
-      ...flags.filter(({ flag }) => !text.includes(`--${flag}`)).map(({ flag }) => flag),
+      ...flags
+        .filter(({ flag }) => ![`--${flag}`, `--[no-]${flag}`].some((name) => text.includes(name)))
+        .map(({ flag }) => flag),
     ]);
     assert.deepEqual(missing, []);
     for (const { code } of exitCodes) assert.ok(text.includes(`\\fB${code}\\fR`), String(code));
+  });
+
+  it("says of an option and an argument what --help says", async () => {
+    const { stdout } = await runCli("help --man");
+    const text = stdout.replaceAll("\\-", "-");
+    for (const item of [
+      "--attachment-formats <FORMATS>\\fR\nAttach the document in these formats (DOCX, PDF, TEMPLATE; may be repeated, or A,B)",
+      "--contract-template-id <N>\\fR\nTemplate of the workspace that can be signed (required)",
+      "--email-hash-list <LIST>\\fR\nE-mail hashes (required without file; may be repeated)",
+      "--[no-]is-executed-version\\fR\nThe version is signed by all parties (default: false)",
+      "<composite-id>\\fR\nComposite ID of the contract: T-12 or H-12",
+    ]) {
+      assert.ok(text.includes(`.TP\n\\fB${item}\n`), item);
+    }
   });
 
   it("contains no text that the formatter treats as a request", async () => {
@@ -80,7 +96,7 @@ describe("manual page", () => {
         .filter((line) => /^[.']/.test(line))
         .map((line) => line.split(" ")[0]),
     );
-    assert.deepEqual([...requests].sort(), [".B", ".PP", ".RE", ".RS", ".SH", ".SS", ".TH", ".TP"]);
+    assert.deepEqual([...requests].sort(), [".B", ".PP", ".RE", ".RS", ".SH", ".SS", ".TH", ".TP", ".ad", ".nh"]);
   });
 
   it("formats with groff without warnings", {

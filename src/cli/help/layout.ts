@@ -123,14 +123,17 @@ export function createFlagTable(
   bodyFrom: readonly string[] = [],
 ): HelpTable {
   const indent = flags.some(({ short }) => short !== undefined) ? "    " : "";
-  return {
-    title,
-    rows: flags.map((spec) => [
-      `${spec.short ? `-${spec.short}, ` : indent}${formatLongFlag(spec)}`,
-      withNotes(spec.description, ...listNotes(spec, bodyFrom)),
-    ]),
-  };
+  return { title, rows: flags.map((spec) => createFlagRow(spec, bodyFrom, indent)) };
 }
+
+export const createFlagRow = (
+  spec: FlagSpec,
+  bodyFrom: readonly string[] = [],
+  indent = "",
+): readonly [term: string, text: string] => [
+  `${spec.short ? `-${spec.short}, ` : indent}${formatLongFlag(spec)}`,
+  withNotes(spec.description, ...listNotes(spec, bodyFrom)),
+];
 
 const formatLongFlag = (spec: FlagSpec): string =>
   spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...formatFlagValue(spec)].join(" ");

@@ -1,15 +1,18 @@
 import { svcVersion } from "../../base/version.ts";
-import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
+import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import { globalFlags } from "../parse/globals.ts";
 import type { CommandTreeGroup } from "../parse/manifest.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
 import { formatExample } from "../process/shell-words.ts";
+import { createFlagRow, createPositionalTable } from "./layout.ts";
 
 /** Formats svc(1). Generators need a page in another language first (ARCHITECTURE.md, Written by hand). */
 export const formatManual = (tree: readonly CommandTreeGroup[]): string =>
   [
     `.TH SVC 1 "" "svc ${escapeRoff(svcVersion)}" "User Commands"`,
+    // Aligned and hyphenated text breaks the names of options and variables, so that a search misses them.
+    ...[".nh", ".ad l"],
     formatSection("NAME", ["svc \\- command\\-line toolkit and local emulator for a contract platform"]),
     formatSection("SYNOPSIS", [".B svc", "\\fIgroup\\fR \\fIcommand\\fR [\\fIoptions\\fR]"]),
     formatSection("DESCRIPTION", [
@@ -17,7 +20,10 @@ export const formatManual = (tree: readonly CommandTreeGroup[]): string =>
       "an emulator of both that runs on this machine. Data goes to standard output, everything else to standard error.",
     ]),
     formatSection("COMMANDS", tree.flatMap(groupLines)),
-    formatSection("GLOBAL OPTIONS", globalFlags.flatMap(formatFlag)),
+    formatSection(
+      "GLOBAL OPTIONS",
+      globalFlags.flatMap((spec) => formatItem(...createFlagRow(spec))),
+    ),
     formatSection(
       "EXIT STATUS",
       exitCodes.flatMap(({ code, meaning }) => formatItem(String(code), meaning)),
@@ -38,24 +44,19 @@ const groupLines = ({ name, summary, commands }: CommandTreeGroup): string[] => 
 ];
 
 function formatCommand(command: CommandDeclaration): string[] {
-  const { words, summary, description = "", positionals, flags, examples } = command;
+  const { words, summary, description = "", positionals, flags, examples, bodyFrom } = command;
   const usage = positionals.map(({ name, optional, variadic }) => {
     const label = `\\fI${escapeRoff(name.replaceAll("_", "-"))}\\fR${variadic ? "..." : ""}`;
     return optional ? `[${label}]` : label;
   });
+  const items = [...createPositionalTable(positionals).rows, ...flags.map((spec) => createFlagRow(spec, bodyFrom))];
   return [
     ".TP",
     `\\fBsvc ${escapeRoff(words.join(" "))}\\fR ${usage.join(" ")}`.trimEnd(),
     escapeRoff(`${summary}. ${description}`),
-    ...(flags.length > 0 ? [".RS", ...flags.flatMap(formatFlag), ".RE"] : []),
+    ...(items.length > 0 ? [".RS", ...items.flatMap(([term, text]) => formatItem(term, text)), ".RE"] : []),
     ...examples.slice(0, 1).flatMap((example) => [".RS", ".PP", escapeRoff(formatExample(example)), ".RE"]),
   ];
-}
-
-function formatFlag({ flag, short, type, placeholder, description, default: preset }: FlagSpec): string[] {
-  const value = type === "switch" || type === "boolean" ? "" : ` ${placeholder ?? "VALUE"}`;
-  const name = `${short ? `-${short}, ` : ""}--${flag}${value}`;
-  return formatItem(name, `${description}${preset === undefined ? "" : ` (default: ${preset})`}`);
 }
 
 const formatItem = (name: string, text: string): string[] => [".TP", `\\fB${escapeRoff(name)}\\fR`, escapeRoff(text)];
