@@ -1,6 +1,13 @@
 import { StacklessError } from "../../../src/base/errors.ts";
 import { findStringEnd, restoreExactNumbers } from "../../../src/base/json.ts";
-import { JsonLimitError, JsonSyntaxError, parsePythonJson, pythonLimits, toPlainValue } from "./python-json.ts";
+import {
+  JsonConstantError,
+  JsonLimitError,
+  JsonSyntaxError,
+  parsePythonJson,
+  pythonLimits,
+  toPlainValue,
+} from "./python-json.ts";
 
 /** A position in a document as Python counts it: in code points, with `line` and `column` from 1. */
 interface JsonPosition {
@@ -13,6 +20,8 @@ interface JsonPosition {
 export type DecodeProblem =
   | ({ readonly reason: "json"; readonly message: string } & JsonPosition)
   | { readonly reason: "encoding" }
+  /** NaN, Infinity or -Infinity. */
+  | { readonly reason: "constant"; readonly word: string }
   | { readonly reason: "limit"; readonly message: string }
   | { readonly reason: "media-type"; readonly type: string }
   | { readonly reason: "repeated"; readonly name: string }
@@ -137,6 +146,7 @@ function parseAsPython(text: string, rejectsNaN: boolean): unknown {
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof JsonLimitError) throw new UnreadableBodyError({ reason: "limit", message });
+    if (error instanceof JsonConstantError) throw new UnreadableBodyError({ reason: "constant", word: message });
     if (error instanceof JsonSyntaxError)
       throw new UnreadableBodyError({ reason: "json", message, ...locatePosition(text, error.at) });
     throw error;

@@ -31,6 +31,11 @@ export class JsonLimitError extends Error {
   override readonly name = "JsonLimitError";
 }
 
+/** The document contains the named constant, such as NaN, and the reader rejects those. */
+export class JsonConstantError extends Error {
+  override readonly name = "JsonConstantError";
+}
+
 /** Limits of nesting, and of the digits of an integer. */
 export const pythonLimits = { depth: 1_000, digits: 4_300 } as const;
 
@@ -59,7 +64,7 @@ const escapedCharacters = lookupTable<string>({
 /**
  * Parses as CPython 3.11 does, including NaN and Infinity, and preserves the spelling of numbers. The code follows
  * Modules/_json.c function by function, because the position in an error depends on the order of its checks. Throws
- * JsonSyntaxError or JsonLimitError. If `rejectsNaN`, also for NaN and Infinity, as Django REST framework does.
+ * JsonSyntaxError or JsonLimitError, and with `rejectsNaN` JsonConstantError, as Django REST framework does.
  */
 export function parsePythonJson(text: string, rejectsNaN = false): SourceValue {
   const reader = new JsonReader(text, rejectsNaN);
@@ -107,7 +112,7 @@ class JsonReader {
         this.next = at + word.length;
         if (value !== undefined) return value;
         if (!this.#rejectsNaN) return new SourceNumber(word);
-        throw new JsonSyntaxError(`Out of range float values are not JSON compliant: '${word}'`, at);
+        throw new JsonConstantError(word);
       }
     }
     return this.#readNumber(at);

@@ -85,6 +85,7 @@ function describeDecodeProblem(problem: DecodeProblem): string {
     return `${message}: line ${line} column ${column} (char ${at})`;
   }
   if (problem.reason === "limit") return `The document ${problem.message}`;
+  if (problem.reason === "constant") return `Out of range float values are not JSON compliant: '${problem.word}'`;
   return "'utf-8' codec can't decode the body: invalid byte";
 }
 
@@ -217,6 +218,8 @@ function formatUnreadable(problem: DecodeProblem): string {
   switch (problem.reason) {
     case "json":
       return `body: not JSON, ${problem.message} at character ${problem.at}`;
+    case "constant":
+      return `body: not JSON, it contains ${problem.word}`;
     case "media-type":
       return `body: content-type must be application/json, not ${JSON.stringify(problem.type)}`;
     case "limit":

@@ -143,8 +143,8 @@ describe("unreadable body in the contract API", () => {
   for (const [body, problem] of [
     ["{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"],
     ['{\n"é😀": x}', "Expecting value: line 2 column 7 (char 8)"],
-    ['{"a": NaN}', "Out of range float values are not JSON compliant: 'NaN': line 1 column 7 (char 6)"],
-    ["[-Infinity]", "Out of range float values are not JSON compliant: '-Infinity': line 1 column 2 (char 1)"],
+    ['{"a": NaN}', "Out of range float values are not JSON compliant: 'NaN'"],
+    ["[-Infinity]", "Out of range float values are not JSON compliant: '-Infinity'"],
     ["[[".repeat(600), "The document is nested too deeply"],
     [`{"a":${"9".repeat(4_301)}}`, "The document has an integer of more than 4300 digits"],
   ] as const) {
