@@ -36,7 +36,7 @@ export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
 }
 
 const unsharedOptions: ReadonlySet<string> = new Set<keyof EmulatorOptions>([
-  ...(["port", "publicUrl", "clusterUrls", "token", "clock", "from"] as const),
+  ...(["port", "publicUrl", "clusterUrls", "token", "clock", "from", "seed"] as const),
   ...(["file", "runFile", "store", "schema", "onLeaderChange", "onLeadershipRegained"] as const),
 ]);
 

@@ -82,7 +82,7 @@ async function initializeState(
   const { store } = parts;
   const clusters = readClusters(store);
   if (clusters.length > 0) {
-    if (isSeedChosen) report(describeUnusedSeed(seed, clusters));
+    if (isSeedChosen) report(describeUnusedSeed(seed, clusters, "name another state with --file"));
     if (isStartChosen) report(unusedStart);
     await releaseClaims(store);
     ids.moveTo(await ids.startSequence(store));
@@ -99,20 +99,21 @@ const unusedStart =
   "The start time was not used, because the state already exists. To start over at that time, run svc emulator reset.";
 
 /** A reset changes no clusters, because their listeners are open. */
-function describeUnusedSeed(seed: Seed, clusters: readonly ClusterRow[]): string {
+function describeUnusedSeed(seed: Seed, clusters: readonly ClusterRow[], nextStep: string): string {
   const isSame = seed.clusters.map(({ id }) => id).join() === clusters.map(({ id }) => id).join();
   const next = isSame
     ? "To start over with the seed, run svc emulator reset."
-    : "The seed has other clusters: to use it, name another state with --file.";
+    : `The seed has other clusters: to use it, ${nextStep}.`;
   return `The seed was not used, because the state already exists. ${next}`;
 }
 
 /** The copy is in memory or in a file without a state. If it cannot be read, nothing is created. */
 async function openCopy(origin: StateSource, options: OpenStateOptions): Promise<OpenedState> {
-  const { file, ids, wall, isStartChosen, report } = options;
+  const { file, ids, wall, seed, isSeedChosen, isStartChosen, report } = options;
   const { store: sourceStore, snapshotHead } = await origin.load(wall);
   const clusters = readClusters(sourceStore);
   if (clusters.length === 0) throw createCopyError("The initial state has no clusters");
+  if (isSeedChosen) report(describeUnusedSeed(seed, clusters, "start without --from"));
   if (isStartChosen) report(unusedStart);
   await releaseClaims(sourceStore);
   if (file && (await holdsState(file, wall)))

@@ -42,6 +42,19 @@ describe("svc emulator exec", () => {
     assert.equal(await exec("--seed other.json"), `${unused} ${other}\n`);
   });
 
+  it("reports a seed that a copy does not use", async (t) => {
+    const cwd = await createTestFolder(t);
+    await writeFile(join(cwd, "other.json"), JSON.stringify({ clusters: [{ id: "ap-1", label: "ap" }] }));
+    const exec = async (flags: string) => (await runCli(`emulator exec ${flags} -- true`, { cwd })).stderr;
+    assert.equal(await exec("--file a.json --seed demo"), "");
+    assert.equal(await exec("--from a.json"), "");
+    const unused = "The seed was not used, because the state already exists.";
+    const reset = "To start over with the seed, run svc emulator reset.";
+    assert.equal(await exec("--from a.json --seed demo"), `${unused} ${reset}\n`);
+    const other = "The seed has other clusters: to use it, start without --from.";
+    assert.equal(await exec("--from a.json --seed other.json"), `${unused} ${other}\n`);
+  });
+
   it("reports a start time that an existing state does not use", async (t) => {
     const cwd = await createTestFolder(t);
     const start = "--clock manual --clock-start 2031-01-02T03:04:05Z";

@@ -105,6 +105,13 @@ describe("fork of an emulator", () => {
     assert.deepEqual(snapshots, []);
   });
 
+  it("does not report the seed of the original as unused", async (t) => {
+    const lines: string[] = [];
+    const emulator = await startTestEmulator(t, { seed: "empty", log: (line) => lines.push(line) });
+    await forkEmulator(t, emulator);
+    assert.deepEqual(lines, []);
+  });
+
   it("continues byte for byte like the original, even after the original closes", async (t) => {
     const emulator = await startTestEmulator(t, { deterministic: true });
     const sink = await startReceiver(t);
