@@ -98,6 +98,25 @@ describe("svc webhooks schedule", () => {
     );
   });
 
+  it("lists the 50 next attempts, as many as --limit says, or all", async (t) => {
+    const { svc, app } = await startCliEmulatorWithReceiver(t);
+    app.respond(500);
+    // The sixth failure of a webhook would disable it.
+    for (let count = 1; count <= 16; count += 1)
+      await svc(`webhooks create --title app --url ${app.url} --only-for-activities CONTRACT_SIGNED`);
+    for (let count = 1; count <= 3; count += 1) await svc("webhooks trigger CONTRACT_SIGNED");
+    const list = async (flags: string) => {
+      const { stdout, stderr } = await svc(`webhooks schedule --json=delivery ${flags}`);
+      return [(JSON.parse(stdout) as { delivery: number }[]).map(({ delivery }) => delivery), stderr];
+    };
+    const ids = Array.from({ length: 51 }, (_, at) => at + 1);
+    assert.deepEqual(await list(""), [ids.slice(0, 50), "50 of 51 shown. For all: --all\n"]);
+    assert.deepEqual(await list("--limit 2"), [[1, 2], "2 of 51 shown. For all: --all\n"]);
+    assert.deepEqual(await list("--all"), [ids, ""]);
+    const { exit, stderr } = await svc("webhooks schedule --rule --all");
+    assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: --all cannot be used with --rule"]);
+  });
+
   it("prints the specified retry rule if the webhooks of the emulator have different schedules", async (t) => {
     const seeded = {
       ...demo,

@@ -12,7 +12,7 @@ import {
 import { toIsoMillis } from "../../../base/clock.ts";
 import { describeDuration } from "../../../base/quantities.ts";
 import { NetworkError } from "../../../client/errors.ts";
-import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import { openEmulatorClient, requireEmulator } from "../../connection/target.ts";
@@ -20,6 +20,7 @@ import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { reportMoreRows } from "../../runtime/paging.ts";
 import { readDeliveryLog } from "./delivery-log.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
@@ -100,6 +101,8 @@ const webhooksSchedule = defineCommand({
     createSwitch("rule", "Print the retry rule for a delivery at --from"),
     createTextFlag("from", "TIME", "ISO time of the first attempt (default: now, wall clock)"),
     createSwitch("worker-tick", "Round attempts up to whole minutes, as the real worker does"),
+    createIntegerFlag("limit", "Maximum number of planned attempts", { min: 1, default: 50 }),
+    createSwitch("all", "Show all planned attempts"),
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
@@ -109,6 +112,8 @@ const webhooksSchedule = defineCommand({
   async run(input, context) {
     const { flags } = input;
     if (flags.rule) {
+      for (const name of ["limit", "all"] as const)
+        if (flags[name] !== undefined) throw new UsageError(`--${name} cannot be used with --rule`);
       const start = flags.from === undefined ? context.host.wall.now() : parseTimeFlag(flags.from, "--from");
       const schedule = await findSchedule(flags.file, context);
       const rows = createRuleRows(schedule, start, flags["worker-tick"] === true);
@@ -119,7 +124,9 @@ const webhooksSchedule = defineCommand({
     }
     if (flags.from !== undefined || flags["worker-tick"])
       throw new UsageError("--from and --worker-tick require --rule");
-    await context.output.show(await listPlannedRows(flags.file, context), {
+    const rows = await listPlannedRows(flags.file, context);
+    const shownRows = flags.all ? rows : rows.slice(0, flags.limit ?? 50);
+    await context.output.show(shownRows, {
       columns: [
         "at",
         "delivery",
@@ -131,8 +138,11 @@ const webhooksSchedule = defineCommand({
       ],
       emptyMessage: "No planned attempts",
     });
+    await reportMoreRows(plannedPaging, { rows: shownRows, total: rows.length }, {}, context);
   },
 });
+
+const plannedPaging = { rows: "rows", total: "total", maxPerPage: Number.POSITIVE_INFINITY } as const;
 
 /** Returns the schedule that all webhooks of the running emulator have, or else that of the specification. */
 async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
