@@ -150,16 +150,26 @@ function classifyError(error: unknown): Classification {
     return ["failed", "unreadable_response", error.message, { hint: otherServerHint }];
   }
   if (isFsError(error)) {
-    const { syscall = "use", path = "a file" } = error;
-    // An address is listened on, and the call of a process contains its path.
-    const [call] = syscall.split(" ");
-    const message = `Failed to ${call === "listen" ? call : `${call} ${path}`}: ${formatFsError(error)}.`;
+    const { syscall = "", path = "a file" } = error;
+    // The call of a process contains its path.
+    const call = syscall.split(" ")[0]!;
+    // An address is listened on.
+    const action = call === "listen" ? call : `${actionsByCall[call] ?? "use"} ${path}`;
+    const message = `Failed to ${action}: ${formatFsError(error)}.`;
     return ["failed", "system", message, { hint: getRemedy(error) }];
   }
   const message = error instanceof Error ? error.message : String(error);
   const hint = "To print the stack trace, use --debug.";
   return ["failed", "unexpected", `Unexpected error: ${message}`, { hint }];
 }
+
+/** What a command tried to do with a file, by the system call that failed. */
+const actionsByCall = lookupTable<string>({
+  ...{ open: "open", read: "read", readlink: "read", scandir: "read", stat: "read", lstat: "read", fstat: "read" },
+  ...{ realpath: "read", access: "read", write: "write", fsync: "write", fdatasync: "write", datasync: "write" },
+  ...{ ftruncate: "write", mkdir: "create", mkdtemp: "create", symlink: "create", link: "create", unlink: "remove" },
+  ...{ rmdir: "remove", rm: "remove", rename: "rename", chmod: "change", fchmod: "change", spawn: "run" },
+});
 
 /** Explains an interrupted run. The run prints a message only if it completed some work. */
 export const explainInterruption = ({ completedSteps, hint, next }: PartialFailureError, name: SignalName) => ({

@@ -207,6 +207,10 @@ describe("foreign folder with a run file", () => {
     const status = await runCli("emulator status", { cwd });
     assert.deepEqual([status.exit, status.stdout], [5, "not running\n"]);
     assert.match(status.stderr, /the run file is ignored, because it cannot be read: .* \(ELOOP\)\.\n$/);
+    const exec = await runCli("emulator exec --file .svc/emulator.json -- true", { cwd });
+    const reason = "it is a link, or its links form a loop (ELOOP)";
+    const error = `error: Failed to read ${join(cwd, ".svc/emulator.json")}: ${reason}.\n  Choose another location.\n`;
+    assert.deepEqual(exec, { exit: 1, stdout: "", stderr: error });
   });
 });
 
