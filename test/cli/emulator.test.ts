@@ -210,6 +210,13 @@ describe("svc emulator exec", () => {
       [missing.exit, missing.stderr],
       [127, "error: Cannot run no-such-program: no such program or interpreter\n"],
     );
+    const json = await runCli("emulator exec --json -- no-such-program", { cwd });
+    const message = "Cannot run no-such-program: no such program or interpreter";
+    const details = { hint: null, requestId: null, retryable: false, exitCode: 127, next: [] };
+    assert.deepEqual(
+      [json.exit, JSON.parse(json.stderr)],
+      [127, { error: { code: "cannot_run", message, ...details } }],
+    );
     await writeFile(join(cwd, "other.sh"), "#!/no/such/sh\n", { mode: 0o700 });
     const other = await runCli("emulator exec -- ./other.sh", { cwd });
     assert.deepEqual(

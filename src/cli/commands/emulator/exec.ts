@@ -20,6 +20,7 @@ import {
   printInGroup,
   shouldAnnotate,
 } from "../../output/ci.ts";
+import { formatExplanation, toExplanationJson } from "../../process/exit.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
 import { readEmulatorOptions } from "./options.ts";
@@ -109,12 +110,13 @@ async function reportCannotRun(
 ): Promise<number> {
   const isMissing = cause.code === "ENOENT";
   const reason = isFsError(cause) ? formatFsError(cause) : (cause.code ?? cause.message);
-  await output.warn(`error: Cannot run ${program}: ${isMissing ? "no such program or interpreter" : reason}`);
-  if (isMissing && args.length === 0 && /\S\s+\S/.test(program)) {
-    const line = `sh -c ${quoteShellWord(program)}`;
-    await output.warn(`  The command runs without a shell. Separate its arguments, or run ${line}.`);
-  }
-  return isMissing ? 127 : 126;
+  const message = `Cannot run ${program}: ${isMissing ? "no such program or interpreter" : reason}`;
+  const line = isMissing && args.length === 0 && /\S\s+\S/.test(program) && `sh -c ${quoteShellWord(program)}`;
+  const hint = line ? `The command runs without a shell. Separate its arguments, or run ${line}.` : undefined;
+  const explanation = { code: "cannot_run", message, hint, exitCode: isMissing ? 127 : 126 };
+  if (output.format === "json") await output.printDiagnosticDocument(toExplanationJson(explanation));
+  else for (const text of formatExplanation(explanation)) await output.warn(text);
+  return explanation.exitCode;
 }
 
 type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
