@@ -35,11 +35,17 @@ export async function readStoredState({
     const kind = await identifyFile(disk, path);
     if (kind === "other") throw new StateFormatError("it is not an emulator state file");
     if (kind === "snapshot") return await empty.load(readLines(disk, path));
-    if (kind === "exported") return { head: {}, store: empty.parseDocument(parseJson(await readFile(path, "utf8"))) };
+    if (kind === "exported")
+      return { head: {}, store: empty.parseDocument(parseJson((await readFile(path)).toString("utf8"))) };
     return { head: {}, store: new LiveStore({ state: await readConsistentState(disk, path, collections), wall }) };
   } catch (cause) {
     if (isMissing(cause)) throw new StateFormatError(`File ${path} not found`, { cause, repairable: false });
     const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === "ERR_STRING_TOO_LONG" || code === "ERR_FS_FILE_TOO_LARGE") {
+      const problem = `${path} is too large for an exported state (limit: 512 MiB). Nothing was changed.`;
+      const message = `${problem} Use a snapshot, or the state file of the emulator, which can be larger.`;
+      throw new StateFormatError(message, { cause, repairable: false });
+    }
     if (typeof code === "string")
       throw new StateAccessError(`${path} cannot be read: ${code === "EISDIR" ? "it is a folder" : code}`, { cause });
     if (!(cause instanceof StateFormatError)) throw cause;

@@ -17,6 +17,8 @@ const maxInputBytes = 500 * mebibyte;
 
 const maxSeedBytes = 64 * mebibyte;
 
+export class InputTooLargeError extends UsageError {}
+
 /** Contents of pipes, by path, because a command reads its input again after a prompt. */
 const getPipeContents = memoize((_: Host) => new Map<string, Buffer>());
 
@@ -35,7 +37,8 @@ export async function readInput(host: Host, path: string, flag: string, maxBytes
   let size = 0;
   for await (const chunk of await openInput(host, path, flag)) {
     size += chunk.byteLength;
-    if (size > maxBytes) throw new UsageError(`${flag}: ${path} is too large (limit: ${maxBytes / mebibyte} MiB)`);
+    if (size > maxBytes)
+      throw new InputTooLargeError(`${flag}: ${path} is too large (limit: ${maxBytes / mebibyte} MiB)`);
     chunks.push(chunk);
   }
   const bytes = Buffer.concat(chunks);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
@@ -25,6 +25,29 @@ describe("exported state as --file", () => {
     }
     const imported = await runCli("emulator state import --data exported.json --emulator --yes", { cwd });
     assert.equal(imported.exit, 0, imported.stderr);
+  });
+});
+
+describe("exported state that is too large", () => {
+  it("is rejected with the hint to use a snapshot", async (t) => {
+    const cwd = await createTestFolder(t);
+    const file = join(cwd, "large.json");
+    await writeFile(file, '{"svc_state": 1, "written_by": "0.1.0"');
+    await truncate(file, 513 * 1024 * 1024);
+    assert.deepEqual(await runCli("emulator state import --data large.json --emulator --yes", { cwd }), {
+      exit: 2,
+      stdout: "",
+      stderr:
+        "error: --data: large.json is too large (limit: 500 MiB)\n  A snapshot can be larger: save one with svc " +
+        "emulator snapshot save NAME, and start with svc emulator start --from FILE.\n",
+    });
+    assert.deepEqual(await runCli("emulator start --port 0 --from large.json", { cwd }), {
+      exit: 1,
+      stdout: "",
+      stderr:
+        `error: ${file} is too large for an exported state (limit: 512 MiB). Nothing was changed. ` +
+        "Use a snapshot, or the state file of the emulator, which can be larger.\n",
+    });
   });
 });
 

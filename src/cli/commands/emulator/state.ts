@@ -9,7 +9,7 @@ import { resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { toStateError } from "../../connection/emulator/start-errors.ts";
 import { maskReturnedSecrets } from "../../output/ci.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
-import { requireFile } from "../../parse/body.ts";
+import { InputTooLargeError, requireFile } from "../../parse/body.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { buildFirstPageQuery, reportMoreRows } from "../../runtime/paging.ts";
@@ -42,8 +42,14 @@ const emulatorStateImport = defineCommand({
   description: "Accepts the output of svc emulator state export, from an emulator with the same clusters.",
   extendsDerived: true,
   examples: [["Restore an exported state", "emulator state import --data state.json"]],
-  run: async (input, context, spec) => runDerivedCommand(spec!, input, context),
+  run: (input, context, spec) =>
+    runDerivedCommand(spec!, input, context).catch((error: unknown) => {
+      throw error instanceof InputTooLargeError ? error.withHint(snapshotHint) : error;
+    }),
 });
+
+const snapshotHint =
+  "A snapshot can be larger: save one with svc emulator snapshot save NAME, and start with svc emulator start --from FILE.";
 
 const emulatorRepair = defineCommand({
   words: ["emulator", "repair"],
