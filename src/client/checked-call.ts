@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
 import { describeIssue, expandUnion } from "../base/issues.ts";
 import { toPlainNumbers } from "../base/json.ts";
-import { getValueAt } from "../base/object.ts";
+import { getValueAt, isObject } from "../base/object.ts";
 import { findPlaceholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 
@@ -106,8 +106,27 @@ export function findIssues(schema: z.ZodType, value: unknown): readonly z.core.$
     // Zod passes issues as the arguments of one call, whose number is limited. A list with a hundred thousand issues
     // exceeds the limit.
     if (!(error instanceof RangeError)) throw error;
-    return [{ code: "custom", path: [], message: "too many invalid values to list", input: value }];
+    const message = "too many invalid values to list";
+    return [...findFirstIssues(schema, value), { code: "custom", path: [], message, input: value }];
   }
+}
+
+/** Finds the first issues of a value with too many of them, in longer and longer beginnings of its lists. */
+function findFirstIssues(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
+  for (let maxLength = 10; maxLength < 100_000; maxLength *= 2) {
+    const issues = schema.safeParse(shortenLists(value, maxLength), { jitless: true }).error?.issues ?? [];
+    if (issues.length > 0) return issues.slice(0, 10);
+  }
+  return [];
+}
+
+/** No schema is deeper than `maxDepth`. */
+function shortenLists(value: unknown, maxLength: number, maxDepth = 50): unknown {
+  const shorten = (inner: unknown) => shortenLists(inner, maxLength, maxDepth - 1);
+  if (maxDepth === 0) return value;
+  if (Array.isArray(value)) return value.slice(0, maxLength).map(shorten);
+  if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shorten(inner)]));
 }
 
 /**

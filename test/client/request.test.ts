@@ -81,13 +81,29 @@ describe("request construction", () => {
     assert.equal(url, "https://eu.example/base/things/a%EF%BF%BD/name?tag=b%EF%BF%BD");
   });
 
-  it("rejects a list of more invalid values than can be reported", () => {
-    const declared = createWithAuth("none", json(z.object({ names: z.array(z.string()) })));
-    const args = { params: { cluster_id: "c" }, body: { names: Array(300_000).fill(1) } };
-    assert.throws(() => CheckedCall.check(declared, args), {
-      name: "InvalidArgumentsError",
-      problems: [{ in: "body", path: [], message: "too many invalid values to list", missing: false }],
-    });
+  it("rejects a list of more invalid values than can be reported, with the first ones", () => {
+    const declared = createWithAuth(
+      "none",
+      json(z.object({ groups: z.array(z.object({ names: z.array(z.string()) })) })),
+    );
+    const findProblems = (names: unknown[]) => {
+      const args = { params: { cluster_id: "c" }, body: { groups: [{ names: [] }, { names }] } };
+      try {
+        CheckedCall.check(declared, args);
+        return [];
+      } catch (error) {
+        return (error as InvalidArgumentsError).problems;
+      }
+    };
+    const createProblem = (at: number) => {
+      const path = ["groups", 1, "names", at];
+      return { in: "body", path, message: "must be a string", missing: false };
+    };
+    const rest = { in: "body", path: [], message: "too many invalid values to list", missing: false };
+    const first = Array.from({ length: 10 }, (_, at) => createProblem(at));
+    assert.deepEqual(findProblems(Array(300_000).fill(1)), [...first, rest]);
+    const late = [...Array(79).fill(""), ...Array(300_000).fill(1)];
+    assert.deepEqual(findProblems(late), [createProblem(79), rest]);
   });
 
   it("sends the key of the named cluster, the general key or no key", () => {
