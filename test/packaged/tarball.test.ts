@@ -110,6 +110,7 @@ describe("packed tarball in an empty folder", () => {
     await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));
     const everywhere = await runAsTyped(`${ways.global} > log 2>&1 && global/bin/svc --version`, empty);
     assert.equal(everywhere.stdout, `${version}\n`);
+    assert.match(await readFile(join(empty, "global/share/man/man1/svc.1"), "utf8"), /^\.TH SVC 1 /);
     assert.match((await runAsTyped("npx svc-toolkit tour", empty)).stdout, /svc contracts status/);
   });
 
