@@ -203,7 +203,8 @@ function loadNodeModulesOnUse(code: string): string {
     names.push(name);
     return `${name}=nodeModule(${id})`;
   });
-  const loadedCode = lazyCode.replace(/\brequire\((?=\s*"[^.])/g, `${nodeLoader}(`);
+  // A method may have this name, too.
+  const loadedCode = lazyCode.replace(/(?<![.\w$])require\((?=\s*"[^.])/g, `${nodeLoader}(`);
   return names.length === 0
     ? loadedCode
     : `${loadedCode.replace(new RegExp(`\\b(${names.join("|")})\\.`, "g"), "$1.module.")}

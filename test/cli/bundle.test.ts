@@ -92,6 +92,15 @@ describe("bundled CLI", () => {
     assert.deepEqual([stdout, stderr], ["", "Nothing found; to create one: svc contracts create\n"]);
   });
 
+  it("records a journey that changes a service, and replays it", async (t) => {
+    const cwd = await createTestFolder(t);
+    const { routerUrl, clusters } = await startTestEmulator(t);
+    const { clientId = "", clientSecret = "" } = clusters[0]!;
+    const env = { SVC_BASE_URL: routerUrl, SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret };
+    await runShipped(["verify", "record", "--out", "corpus", "--allow-writes", "--yes", "--rate", "1000"], env, cwd);
+    assert.match((await runShipped(["verify", "replay", "corpus"], {}, cwd)).stdout, /^No drift$/m);
+  });
+
   it("loads only the libraries that a command uses", async (t) => {
     const cwd = await createTestFolder(t);
     const probe = join(cwd, "probe.cjs");
