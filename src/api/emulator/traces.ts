@@ -39,7 +39,7 @@ const PlannedEntry = z.strictObject({
   because: z.string(),
 });
 
-const columns = [
+export const traceColumns = [
   "id",
   "parent",
   "at",
@@ -70,7 +70,7 @@ export const showTrace = defineOperation({
     ),
   },
   failures: ["no-such-trace", "malformed-ref"],
-  cli: { command: "emulator trace", rows: "nodes", columns },
+  cli: { command: "emulator trace", rows: "nodes", columns: traceColumns },
   examples: [
     { title: "Show why a webhook was sent six times", params: { ref: "T-1" } },
     { title: "Show the effects of a request", params: { ref: "request:12" } },
@@ -85,6 +85,6 @@ export const watchTrace = defineOperation({
   request: { params },
   responses: { 200: events(TraceNode) },
   failures: ["no-such-trace", "malformed-ref"],
-  cli: { command: "emulator watch-trace", columns },
+  cli: { command: "emulator watch-trace", columns: traceColumns },
   examples: [{ title: "Follow the retries of a delivery", params: { ref: "T-1" } }],
 });

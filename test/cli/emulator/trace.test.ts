@@ -109,6 +109,15 @@ describe("svc emulator trace", () => {
     );
   });
 
+  it("prints the time, the event and its cause as CSV", async (t) => {
+    const { svc } = await startWithDeadReceiver(t, 5);
+    const { stdout } = await svc("emulator trace delivery:1 --format csv");
+    assert.deepEqual(stdout.split("\r\n").slice(0, 2), [
+      "id,parent,at,what,because",
+      `request:2,,${new Date(start).toISOString()},contracts.create POST /api/v2.1/public/contracts/,requested by a client`,
+    ]);
+  });
+
   it("prints only the named fields, and rejects an unknown field", async (t) => {
     const { svc } = await startWithDeadReceiver(t, 5);
     const { exit, stdout } = await svc("emulator trace delivery:1 --fields id,kind");

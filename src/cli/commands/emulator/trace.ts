@@ -1,4 +1,4 @@
-import { showTrace, watchTrace } from "../../../api/emulator/traces.ts";
+import { showTrace, traceColumns, watchTrace } from "../../../api/emulator/traces.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { emulatorResource, type TraceNode, toSpan } from "../../../api/trace-span.ts";
 import { groupBy } from "../../../base/object.ts";
@@ -53,7 +53,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
   } else if (output.isText) {
     await output.print(...formatTree(trace));
   } else {
-    await output.show(trace, { rows: "nodes" });
+    await output.show(trace, { rows: "nodes", columns: traceColumns });
   }
 }
 
