@@ -45,7 +45,7 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
     "Only http/json is supported. Each OTLP_ variable also has a traces-only OTLP_TRACES_ form.",
   ],
   ["OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES", "Resource attributes of spans"],
-  ["TRACEPARENT", "Trace context of a command and of the programs that it starts"],
+  ["TRACEPARENT", "Trace context of a command and of the programs that it starts, if spans are sent"],
   ["TRACESTATE", "State of tracing systems, propagated with TRACEPARENT"],
   ["OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER", "true or none to send no spans"],
   ["BROWSER", "Browser for sign-in and the console; none opens no browser"],
