@@ -51,6 +51,8 @@ const reasonsByCode = lookupTable<string>({
   Z_BUF_ERROR: "the compressed response was incomplete",
   // undici reports this for every invalid head with a length, too.
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the response was incomplete or not valid HTTP",
+  // undici asserts that a status is at least 100.
+  ERR_ASSERTION: "the response was incomplete or not valid HTTP",
 });
 
 const tlsReasons: Readonly<Record<TlsFailure, string>> = {

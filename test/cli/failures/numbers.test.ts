@@ -78,6 +78,7 @@ describe("port of another protocol", () => {
     nothing: undefined,
     "HTTP without an end": "HTTP/1.1 200 OK\r\ncontent-le",
     "a response with two lengths": "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}",
+    "a status below 100": "HTTP/1.1 099 OK\r\ncontent-length: 2\r\n\r\n{}",
   };
   for (const [name, words] of Object.entries(speakers)) {
     it(`is reported: ${name}`, async (t) => {

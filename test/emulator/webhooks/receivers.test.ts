@@ -120,12 +120,13 @@ describe("delivery attempt", () => {
       (socket) => void socket.once("data", () => socket.end("220 mail.example ready\r\n")),
     );
     const twoLengths = await startRawServer(t, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok");
-    for (const url of [silent, chatty, twoLengths.url]) await subscribe(url);
+    const lowStatus = await startRawServer(t, "HTTP/1.1 099 OK\r\ncontent-length: 0\r\n\r\n");
+    for (const url of [silent, chatty, twoLengths.url, lowStatus.url]) await subscribe(url);
     await happen("CONTRACT_CREATED");
     await runner.waitUntilIdle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
-      [["+0 connection_reset"], ["+0 not_http"], ["+0 not_http"]],
+      [["+0 connection_reset"], ["+0 not_http"], ["+0 not_http"], ["+0 not_http"]],
     );
   });
 
