@@ -87,7 +87,7 @@ const typeErrors = lookupTable<readonly [type: string, expected: string]>({
   boolean: ["bool_type", "a valid boolean"],
 });
 
-/** Errors for a string that cannot be parsed as the expected type. */
+/** Errors for a string that cannot be parsed as the expected type, and for a whole number that is no boolean. */
 const parsingErrors = lookupTable<readonly [type: string, expected: string]>({
   int: ["int_parsing", "a valid integer, unable to parse string as an integer"],
   number: ["float_parsing", "a valid number, unable to parse string as a number"],
@@ -98,7 +98,9 @@ function describeWrongType(expected: string, input: unknown): IssueText {
   if (expected === "int" && (typeof input === "number" || input instanceof SourceNumber)) {
     return { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" };
   }
-  const parsingError = typeof input === "string" ? parsingErrors[expected] : undefined;
+  const number = input instanceof SourceNumber ? Number(input.text) : input;
+  const isParsed = typeof input === "string" || (expected === "boolean" && Number.isInteger(number));
+  const parsingError = isParsed ? parsingErrors[expected] : undefined;
   const [type, value] = parsingError ?? typeErrors[expected]!;
   return { type, msg: `Input should be ${value}` };
 }

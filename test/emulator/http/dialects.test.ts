@@ -79,6 +79,12 @@ describe("contract API validation error", () => {
     ["a list for an integer", { title: "a", limit: [] }, { limit: ["Input should be a valid integer"] }],
     ["a list for a number", { title: "a", weight: [] }, { weight: ["Input should be a valid number"] }],
     ["a list for a boolean", { title: "a", urgent: [] }, { urgent: ["Input should be a valid boolean"] }],
+    ["a fraction for a boolean", { title: "a", urgent: 0.5 }, { urgent: ["Input should be a valid boolean"] }],
+    [
+      "a whole number for a boolean",
+      '{"title":"a","urgent":2.0}',
+      { urgent: ["Input should be a valid boolean, unable to interpret input"] },
+    ],
     ["a list for an object", { title: "a", metadata: [] }, { metadata: ["Input should be a valid dictionary"] }],
     [
       "a wrong value in a map",
