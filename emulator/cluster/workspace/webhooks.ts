@@ -70,12 +70,12 @@ function toSubscriptionRecord(view: View, row: Webhook): ResultOf<typeof createW
 
 /** https is always accepted, and http only for allowed receivers (DECISIONS.md, C16). */
 function isReceiver(text: string, { webhookAllow, strict }: EmulatorSettings): boolean {
-  // The URL parser removes or encodes these characters, but the text is stored and shown as it is.
-  if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;
+  // The URL parser corrects slashes and removes or encodes these characters, but the text is stored as it is.
+  if (!/^https?:\/\/[^/]/i.test(text) || /[\s\p{Cc}\\]/u.test(text) || !URL.canParse(text)) return false;
   const url = new URL(text);
   // A credential in the URL would be stored and logged.
   if (url.username || url.password) return false;
-  if (url.protocol !== "http:") return url.protocol === "https:";
+  if (url.protocol === "https:") return true;
   return !strict.has("receivers") && findForbiddenUrlReason(text, { allow: webhookAllow, strict: false }) === undefined;
 }
 

@@ -68,6 +68,11 @@ describe("webhooks.create", () => {
     "https://a.exa\tmple/",
     " https://a.example/",
     "https://a.example/\n",
+    "https:a.example",
+    "https:/a.example/",
+    "https:///a.example/",
+    "https:\\\\a.example/",
+    "https://a.example\\hooks",
   ]) {
     it(`rejects the URL ${JSON.stringify(url)}`, async (t) => {
       const { api } = await startTestEmulator(t);
