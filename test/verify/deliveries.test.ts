@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { startEmulator } from "../../emulator/index.ts";
 import { type CorpusExchange, readCorpus } from "../../src/verify/corpus.ts";
+import { openReplayReceiver } from "../../src/verify/replay/deliveries.ts";
+import { ReplayLinks } from "../../src/verify/replay/links.ts";
 import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
+import { createRequestSender } from "../../src/verify/replay/send.ts";
 import { buildVerifyReport } from "../../src/verify/report.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { createContractRequest } from "../support/contracts.ts";
+import { measureCostRatio } from "../support/cost-ratio.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { readReferenceData, recordSession, subscribe } from "../support/verify/recorded-session.ts";
 
@@ -35,6 +39,39 @@ async function replayWithout(t: TestContext, name: string, position: number) {
   const isKept = (exchange: CorpusExchange) => exchange !== own[position];
   const exchanges = corpus.exchanges.filter(isKept);
   return buildVerifyReport(await replayOnEmulator({ ...corpus, exchanges }, startEmulator), {});
+}
+
+/** Returns a function that delivers this many webhooks without a contract to a replay. */
+function matchDeliveries(count: number, addedFields: object) {
+  const bodies = Array.from({ length: count }, (_, at) => {
+    const timestamp = new Date(Date.UTC(2026, 0) + at * 60_000).toISOString();
+    return { activity: "COUNTER_PARTY_CREATED", activity_data: { timestamp, counterparty_id: at } };
+  });
+  const response = { status: 200, headers: [], body: Buffer.from("") };
+  const exchanges = bodies.map((body, at): CorpusExchange => {
+    const request = { method: "POST", target: "/hooks", headers: [], body: Buffer.from(JSON.stringify(body)) };
+    return { callee: "receiver", operation: body.activity, at, file: String(at), request, response };
+  });
+  return async () => {
+    const links = new ReplayLinks();
+    const receiver = await openReplayReceiver(exchanges, links, () => 0);
+    const sender = createRequestSender();
+    for (const body of bodies)
+      await sender.send({
+        method: "POST",
+        url: `${receiver.url}/hooks`,
+        headers: [],
+        body: Buffer.from(JSON.stringify({ ...body, ...addedFields })),
+      });
+    const context = { links, resource: "contracts", isFailure: false, isService: false };
+    const compared = receiver.compare({ ...context, onIncomparable: () => {}, isOlder: () => false }, count);
+    assert.deepEqual(
+      compared.map(({ file, differences }) => [file, differences.length]),
+      bodies.map((_, at) => [String(at), Object.keys(addedFields).length]),
+    );
+    sender.close();
+    await receiver.close();
+  };
 }
 
 describe("replayed webhooks", () => {
@@ -102,4 +139,11 @@ describe("replayed webhooks", () => {
       [[], [{ reason: "no response of the replay contains the contract of the webhook", exchanges: 1 }]],
     );
   });
+
+  for (const [name, addedFields] of Object.entries({ equal: {}, "with another field": { is_test: true } }))
+    it(`are matched in linear time if they have no contract and are ${name}`, async () => {
+      const [many, few] = [matchDeliveries(400, addedFields), matchDeliveries(100, addedFields)];
+      const times = await measureCostRatio(many, few, 8);
+      assert.ok(times < 8, `4 times as many webhooks take ${times.toFixed(1)} times as long`);
+    });
 });

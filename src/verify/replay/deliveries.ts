@@ -43,6 +43,8 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
   const recorded = groupDeliveries(exchanges);
   const olderWebhooks = findOlderWebhooks(exchanges, recorded);
   const received: ReceivedDelivery[] = [];
+  /** Recorded deliveries whose responses no received one gets. */
+  const unanswered = new Set(recorded);
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -70,8 +72,9 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     let delivery = received.find((item) => item.target === target && item.body.equals(message.body));
     if (!delivery) {
       const own = { ...message, ...readEvent(message), target, attempts: [] };
-      const taken = new Set(received.map(({ match }) => match));
-      delivery = { ...own, match: rankMatches(own, (item) => !taken.has(item))[0]?.item };
+      const match = findEqual(own, unanswered) ?? rankMatches(own, unanswered)[0]?.item;
+      if (match) unanswered.delete(match);
+      delivery = { ...own, match };
       received.push(delivery);
     }
     delivery.attempts.push(now());
@@ -79,27 +82,33 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     return (attempts[delivery.attempts.length - 1] ?? attempts.at(-1))?.response.status ?? 200;
   }
 
-  /** Lists the recorded deliveries that a received one can correspond to, those with the fewest differences first. */
-  function rankMatches(
-    delivery: Omit<ReceivedDelivery, "match">,
-    isOpen: (item: RecordedDelivery) => boolean = () => true,
-  ) {
-    const { activity, target, contractId, payload } = delivery;
+  /**
+   * Lists the recorded deliveries that a received one can correspond to, in their order. Of many, lists those near its
+   * position among the received ones.
+   */
+  function listCandidates({ activity, target, contractId }: Delivery, open: Set<RecordedDelivery>, position = 0) {
     const isKnown = links.findRecordedContract(Number(contractId)) !== undefined;
     const isSameContract = (item: RecordedDelivery) => {
       if (item.contractId === undefined || contractId === undefined) return true;
       const linked = findLinkedContract(item);
       return linked === undefined ? !isKnown : linked === Number(contractId);
     };
-    return recorded
-      .filter(
-        (item) =>
-          item.activity === activity &&
-          getPath(item.target) === getPath(target) &&
-          isOpen(item) &&
-          isSameContract(item),
-      )
-      .map((item) => ({ item, differences: countDifferences(item.payload, payload) }))
+    const path = getPath(target);
+    const candidates = [...open].filter(
+      (item) => item.activity === activity && getPath(item.target) === path && isSameContract(item),
+    );
+    const from = Math.max(0, Math.min(position - maxCompared / 2, candidates.length - maxCompared));
+    return candidates.slice(from, from + maxCompared);
+  }
+
+  function findEqual(delivery: Delivery, open: Set<RecordedDelivery>): RecordedDelivery | undefined {
+    return listCandidates(delivery, open).find(({ payload }) => countDifferences(payload, delivery.payload) === 0);
+  }
+
+  /** Lists candidates, those with the fewest differences first. */
+  function rankMatches(delivery: Delivery, open: Set<RecordedDelivery>, position?: number) {
+    return listCandidates(delivery, open, position)
+      .map((item) => ({ item, differences: countDifferences(item.payload, delivery.payload) }))
       .sort((a, b) => a.differences - b.differences);
   }
 
@@ -110,12 +119,24 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
   /** Matches the deliveries with the fewest differences first, so that one without a counterpart remains. */
   function matchDeliveries() {
     const matches = new Map<ReceivedDelivery, RecordedDelivery>();
-    const taken = new Set<RecordedDelivery>();
-    const ranked = received.flatMap((delivery) => rankMatches(delivery).map((match) => ({ ...match, delivery })));
-    for (const { delivery, item } of ranked.sort((a, b) => a.differences - b.differences)) {
-      if (matches.has(delivery) || taken.has(item)) continue;
-      matches.set(delivery, item);
-      taken.add(item);
+    const open = new Set(recorded);
+    for (const delivery of received) {
+      const item = findEqual(delivery, open);
+      if (item && open.delete(item)) matches.set(delivery, item);
+    }
+    for (let previousSize = -1; matches.size > previousSize; ) {
+      previousSize = matches.size;
+      const rest = groupBy(
+        received.filter((delivery) => !matches.has(delivery)),
+        ({ activity, target }) => `${activity} ${getPath(target)}`,
+      );
+      const ranked = [...rest.values()].flatMap((deliveries) =>
+        deliveries.flatMap((delivery, position) =>
+          rankMatches(delivery, open, position).map((match) => ({ ...match, delivery })),
+        ),
+      );
+      for (const { delivery, item } of ranked.sort((a, b) => a.differences - b.differences))
+        if (!matches.has(delivery) && open.delete(item)) matches.set(delivery, item);
     }
     return matches;
   }
@@ -150,6 +171,9 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     return [...compared, ...lost];
   }
 }
+
+/** A comparison takes about 20 microseconds, so comparing thousands of deliveries with each other takes minutes. */
+const maxCompared = 50;
 
 const unknownContract = "no response of the replay contains the contract of the webhook";
 

@@ -22,6 +22,7 @@ export const isIdKey = (key: string): boolean => /(?:^|_)ids?$|^(?:uuid|number|r
 export class ReplayLinks {
   readonly #texts = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
+  readonly #recordedContracts = new Map<number, Set<number>>();
   readonly #scopes = new Set<string>();
   /** Replayed URLs by the target of the recorded URL. Requests to signed URLs need them. */
   readonly #urls = new Map<string, string>();
@@ -46,9 +47,10 @@ export class ReplayLinks {
 
   /** Finds a number by scope or related scope, because `contract_type_id` is the `id` of a type. */
   findRelatedNumber(scope: string, recorded: number): number | undefined {
+    const exact = this.findExactNumber(scope, recorded);
+    if (exact !== undefined) return exact;
     const isRelated = (other: string) => scope !== "" && (other.endsWith(scope) || scope.endsWith(other));
-    const related = [...this.#scopes].filter(isRelated);
-    return this.findExactNumber(scope, recorded) ?? this.#findNumbers(related, recorded)[0];
+    return this.#findNumbers([...this.#scopes].filter(isRelated), recorded)[0];
   }
 
   findExactNumber(scope: string, recorded: number): number | undefined {
@@ -57,8 +59,8 @@ export class ReplayLinks {
 
   /** Finds the recorded number of a contract in the replay. */
   findRecordedContract(actual: number): number | undefined {
-    const found = [...this.#numbers].find(([key, number]) => number === actual && key.startsWith("contract "));
-    return found && Number(found[0].slice("contract ".length));
+    const [recorded] = this.#recordedContracts.get(actual) ?? [];
+    return recorded;
   }
 
   #findNumbers(scopes: readonly string[], recorded: number): number[] {
@@ -75,8 +77,16 @@ export class ReplayLinks {
   }
 
   linkNumber(scope: string, recorded: number, actual: number): void {
+    if (scope === "contract") this.#linkContract(recorded, actual);
     this.#scopes.add(scope);
     this.#numbers.set(`${scope} ${recorded}`, actual);
+  }
+
+  #linkContract(recorded: number, actual: number): void {
+    const previous = this.findExactNumber("contract", recorded);
+    if (previous === actual) return;
+    if (previous !== undefined) this.#recordedContracts.get(previous)?.delete(recorded);
+    this.#recordedContracts.set(actual, (this.#recordedContracts.get(actual) ?? new Set()).add(recorded));
   }
 
   findUrl(target: string): string | undefined {
