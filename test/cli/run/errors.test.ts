@@ -259,7 +259,7 @@ steps:
     t.after(() => run.kill());
     const [stderr, [exit]] = await Promise.all([text(run.stderr), once(run, "close")]);
     assert.equal(exit, 1);
-    assert.match(stderr, /^error: Failed to mkdtemp \S+\/none\/svc-run-\w+: it does not exist \(ENOENT\)\.\n/);
+    assert.match(stderr, /^error: Failed to create \S+\/none\/svc-run-\w+: it does not exist \(ENOENT\)\.\n/);
   });
 
   // SEED=7 npm test -- cli/run/errors uses other random damage.
