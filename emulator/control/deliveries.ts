@@ -34,11 +34,12 @@ import { getRetrySchedule } from "../webhooks/record.ts";
 import { webhookRows } from "../webhooks/webhooks.ts";
 import { streamWhileAllowed } from "./access/credentials.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
+import { readContractFilter } from "./contracts/contracts.ts";
 
 export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock, settings }) => {
     await deleteExpiredRecords(store, clock.now());
-    const { rows, total } = listDeliveries(store, toFilter(query), query);
+    const { rows, total } = listDeliveries(store, toFilter(store, query), query);
     return { items: rows.map((row) => toListRecord(store, row, settings)), total };
   },
 
@@ -78,9 +79,9 @@ export const toListRecord = (view: View, row: Delivery, settings: ScheduleSettin
 type DeliveryQuery = InputOf<typeof watchOperation>["query"];
 
 /** `T-12` and `12` name the same contract (DECISIONS.md, C12). */
-const toFilter = ({ webhook: webhook_id, activity, contract, outcome }: DeliveryQuery) => ({
+const toFilter = (view: View, { webhook: webhook_id, activity, contract, outcome }: DeliveryQuery) => ({
   ...{ webhook_id, activity, outcome },
-  contract_id: contract === undefined ? undefined : Number(contract.replace(/^[TH]-/, "")),
+  contract_id: readContractFilter(view, contract),
 });
 
 function readDelivery(view: View, id: number, settings: EmulatorSettings, fail: Fail<"no-such-delivery">) {
@@ -200,7 +201,7 @@ function toEventKey({ collection, before, after }: RowChange, now: number): Even
 
 /** Skips deliveries that the caller cannot see, and deliveries that were removed meanwhile. */
 function readEvents(view: View, keys: readonly EventKey[], query: DeliveryQuery, settings: ScheduleSettings) {
-  const filter = toFilter(query);
+  const filter = toFilter(view, query);
   return keys.flatMap((key) => {
     const delivery = view.get(deliveries, key.delivery);
     const attempt = view.get(attempts, key.attempt);

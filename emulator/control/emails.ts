@@ -8,6 +8,7 @@ import { blackholeMails } from "../router/apps/mailer.ts";
 import type { View } from "../store/port.ts";
 import { listPage } from "../store/rows.ts";
 import { type ControlContext, type ControlHandlers, createListHandler } from "./context.ts";
+import { readContractFilter } from "./contracts/contracts.ts";
 
 export const emailHandlers = {
   "emails.list": inTransaction((tx, { query }, context) => {
@@ -15,7 +16,7 @@ export const emailHandlers = {
     const { contract, recipient, purpose } = query;
     const filter = {
       recipient: recipient && toAddressKey(recipient),
-      contract_id: contract === undefined ? undefined : Number(contract.replace(/^[TH]-/, "")),
+      contract_id: readContractFilter(tx, contract),
       purpose,
     };
     const indexedFields = { recipient: "recipient", contract_id: "contract", purpose: "purpose" } as const;

@@ -6,7 +6,13 @@ import { recordApproval, requestApprovals } from "../../cluster/contracts/lifecy
 import { recordDecline, recordSignature, requestReview } from "../../cluster/contracts/lifecycle/execution.ts";
 import { transitionContract } from "../../cluster/contracts/lifecycle/transition.ts";
 import { isContractEditable, replaceEntity } from "../../cluster/contracts/parties.ts";
-import { type Contract, type ContractReview, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
+import {
+  type Contract,
+  type ContractReview,
+  contracts,
+  formatCompositeId,
+  readCompositeId,
+} from "../../cluster/contracts/rows.ts";
 import {
   filterActionsFor,
   listParticipants,
@@ -99,6 +105,13 @@ export function requireContractById(view: View, id: string, fail: Fail<"no-such-
   const row = number === undefined ? undefined : view.get(contracts, Number(number));
   const isMatch = row && (id === number || id === formatCompositeId(row));
   return isMatch && row.deleted_at === null ? row : fail("no-such-contract", { id });
+}
+
+/** Returns the number of the contract that a filter names. With a wrong prefix this is 0, which no contract has. */
+export function readContractFilter(view: View, id: string | undefined): number | undefined {
+  if (id === undefined) return undefined;
+  const number = Number(id.replace(/^[TH]-/, ""));
+  return [String(number), readCompositeId(view, number) ?? id].includes(id) ? number : 0;
 }
 
 /** A person who is not a member has only an address. The default is the contract's owner. */

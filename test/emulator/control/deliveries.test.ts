@@ -165,6 +165,7 @@ describe("deliveries on the control plane", () => {
     assert.deepEqual({ items, total }, { items: [expected], total: 1 });
     for (const [query, count] of [
       [`contract=T-${contract}`, 1],
+      [`contract=H-${contract}`, 0],
       [`contract=${contract}&outcome=retrying&webhook=${id}&activity=CONTRACT_CREATED`, 1],
       ["outcome=delivered", 0],
       ["limit=1&offset=1", 0],
