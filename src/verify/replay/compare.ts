@@ -1,5 +1,4 @@
 import { isObject } from "../../base/object.ts";
-import { pluralize } from "../../base/text.ts";
 import { getHeader, type HttpMessage } from "../exchange.ts";
 import { compareText, type TextDifference } from "./compare-text.ts";
 import { getIdScope, isIdKey, type ReplayLinks } from "./links.ts";
@@ -143,8 +142,7 @@ function compareArrays(
   // Only a top-level list can have items from before the recording.
   const isWhole = !/[.[]/.test(path);
   const older = isWhole ? recorded.filter((item) => isOlder(getId(item) ?? "")) : [];
-  if (older.length > 0)
-    onIncomparable(`${path || "the list"} contains ${pluralize(older.length, "item")} from before the recording`);
+  if (older.length > 0) onIncomparable(`${path || "the list"} contains items from before the recording`);
   const own = recorded.filter((item) => !older.includes(item));
   const mapped = own.map((item) => {
     const id = getId(item);

@@ -11,7 +11,7 @@ import { startCommand } from "../../support/cli/running-command.ts";
 import { createContractRequest } from "../../support/contracts.ts";
 import { createSender } from "../../support/emulator.ts";
 import { type Deviation, startDeviatingService } from "../../support/verify/deviating-service.ts";
-import { populateService } from "../../support/verify/recorded-session.ts";
+import { populateService, recordSession } from "../../support/verify/recorded-session.ts";
 
 const readOperations = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
 
@@ -42,9 +42,30 @@ describe("svc verify record", () => {
     assert.equal(replay.exit, 0, replay.stdout);
     assert.match(
       replay.stdout,
-      /^ {2}2 not compared, or only in part: results contains 10 items from before the recording$/m,
+      /^ {2}3 not compared, or only in part: results contains items from before the recording$/m,
     );
     assert.match(replay.stdout, /^ {2}1 not compared, or only in part: intake_id 12 was there before the recording$/m);
+  });
+
+  it("prints the most frequent reasons why exchanges are not compared", async (t) => {
+    const { cwd, svc, emulator } = await startCliEmulator(t);
+    await populateService(emulator, 25);
+    const session = await recordSession(t, emulator, join(cwd, "corpus"));
+    for (let id = 1; id <= 25; id += 1) await session.api("GET", `/api/v2.1/public/contracts/T-${id}/status`);
+    await session.api("GET", "/api/v2.1/public/contracts/T-25/status");
+    await session.end();
+    const { exit, stdout } = await svc("verify replay corpus --markdown report.md");
+    const reasons = stdout.split("\n").filter((line) => line.startsWith("  "));
+    assert.deepEqual(
+      [exit, reasons.length, reasons[0], reasons.at(-1)],
+      [
+        0,
+        21,
+        "  2 not compared, or only in part: T-25 was there before the recording",
+        "  … and 5 more reasons. For all: --json",
+      ],
+    );
+    assert.match(await readFile(join(cwd, "report.md"), "utf8"), /^- … and 5 more reasons\. For all: --json$/m);
   });
 
   it("records a service whose values have other types, and a replay reports them", async (t) => {

@@ -32,6 +32,25 @@ const formatSummary = ({
 }: VerifyReport["summary"]): string =>
   `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${incomparableCount} not comparable, ${unseen} unseen`;
 
+/** Each object from before the recording is a reason of its own. */
+const maxReasons = 20;
+
+/** Formats the most frequent reasons why exchanges were not compared. */
+function formatReasons(
+  { incomparable }: VerifyReport,
+  prefix: string,
+  formatReason = (reason: string) => reason,
+): readonly string[] {
+  const sorted = incomparable.toSorted((a, b) => b.exchanges - a.exchanges);
+  const moreCount = sorted.length - maxReasons;
+  return [
+    ...sorted
+      .slice(0, maxReasons)
+      .map(({ reason, exchanges }) => `${prefix}${exchanges} not compared, or only in part: ${formatReason(reason)}`),
+    ...(moreCount > 0 ? [`${prefix}… and ${pluralize(moreCount, "more reason")}. For all: --json`] : []),
+  ];
+}
+
 /** Formats one case per observed claim. Refuted claims fail, and incomparable claims are skipped. */
 export function formatReplayJUnit(report: VerifyReport, sides: ComparedSides): string {
   const listNotAccepted = ({ differences }: ClaimReport) =>
@@ -81,9 +100,7 @@ export function formatReplayMarkdown(report: VerifyReport, [firstSide, secondSid
     "",
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}.`,
     ...(incomparable.length === 0 ? [] : [""]),
-    ...incomparable.map(
-      (claim) => `- ${claim.exchanges} not compared, or only in part: ${formatMarkdownCell(claim.reason)}`,
-    ),
+    ...formatReasons(report, "- ", formatMarkdownCell),
     ...formatTable("difference", "times", refutations, ({ count }) => String(count)),
     ...formatTable("accepted", "reason", acceptedDifferences, (difference) => formatMarkdownCell(difference.accepted!)),
     "",
@@ -91,7 +108,7 @@ export function formatReplayMarkdown(report: VerifyReport, [firstSide, secondSid
 }
 
 export function formatReplayLines(report: VerifyReport, sides: ComparedSides): StyledLine[] {
-  const { differences, summary, compared, exchanges, incomparable, drift } = report;
+  const { differences, summary, compared, exchanges, drift } = report;
   const open = differences.filter(({ accepted }) => accepted === null);
   const acceptedCount = differences.length - open.length;
   return [
@@ -101,7 +118,7 @@ export function formatReplayLines(report: VerifyReport, sides: ComparedSides): S
       `  ${difference.basis}, seen ${pluralize(difference.count, "time")}${difference.file === null ? "" : `, first in ${difference.file}`}`,
     ]),
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}`,
-    ...incomparable.map(({ reason, exchanges: count }) => `  ${count} not compared, or only in part: ${reason}`),
+    ...formatReasons(report, "  "),
     drift > 0
       ? `Drift: ${pluralize(drift, "difference")}`
       : compared === 0
