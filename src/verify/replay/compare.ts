@@ -141,17 +141,19 @@ function compareArrays(
   const { links, resource, onIncomparable, isOlder } = context;
   // Only a top-level list can have items from before the recording.
   const isWhole = !/[.[]/.test(path);
-  const older = isWhole ? recorded.filter((item) => isOlder(getId(item) ?? "")) : [];
-  if (older.length > 0) onIncomparable(`${path || "the list"} contains items from before the recording`);
-  const own = recorded.filter((item) => !older.includes(item));
+  const older = new Set(isWhole ? recorded.filter((item) => isOlder(getId(item) ?? "")) : []);
+  if (older.size > 0) onIncomparable(`${path || "the list"} contains items from before the recording`);
+  const own = recorded.filter((item) => !older.has(item));
   const mapped = own.map((item) => {
     const id = getId(item);
     return id && links.translateNamed("id", id, resource);
   });
-  const positions = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => getId(item) === id)));
+  // Of items with the same identifier, the first one counts.
+  const positionsById = new Map(actual.map((item, at) => [getId(item), at] as const).reverse());
+  const positions = mapped.map((id) => (id === undefined ? -1 : (positionsById.get(id) ?? -1)));
   const isMatched =
     own.length > 0 && positions.every((position) => position >= 0) && new Set(positions).size === positions.length;
-  if (older.length === 0 && own.length !== actual.length && !context.isService)
+  if (older.size === 0 && own.length !== actual.length && !context.isService)
     return [createDifference("items", path, own.length, actual.length)];
   if (!isMatched && isScalarPermutation(own, actual)) return [createDifference("item-order", path, own, actual)];
   const isReordered = isMatched && positions.some((position, at) => at > 0 && position < positions[at - 1]!);
