@@ -70,7 +70,7 @@ function deriveWholeBodyFlags({ service, request, responses, method, cli }: Oper
   if (kind === "json" || kind === "form" || kind === "jsonOrForm") {
     flags.push(
       createTextFlag("data", "FILE|-", "Read the whole body from a JSON file or standard input"),
-      createTextFlag("set", "PATH=VALUE", "Set one field of the body: address.city=Oslo", { repeatable: true }),
+      createTextFlag("set", "PATH=VALUE", describeSet(request), { repeatable: true }),
     );
   }
   if (kind === "raw" || kind === "stream") {
@@ -88,6 +88,16 @@ function deriveWholeBodyFlags({ service, request, responses, method, cli }: Oper
   if ("command" in cli && cli.confirm === "name")
     flags.push(createTextFlag("confirm", "NAME", "Confirm the first argument"));
   return flags;
+}
+
+/** Names the fields that have no flag, because they are objects or lists of objects. */
+function describeSet({ body }: Operation["request"]): string {
+  const schema = body && "schema" in body ? toInputSchema(body.schema) : {};
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] };
+  const flagNames = new Set(listScalarFields(schema).map(({ name }) => name));
+  const names = Object.keys(properties).filter((name) => !flagNames.has(name));
+  const fields = names.map((name) => (required.includes(name) ? `${name} (required)` : name)).join(", ");
+  return `Set one field of the body: address.city=Oslo${fields && `. Fields without an option: ${fields}`}`;
 }
 
 const createAllFlag = ({ by, maxPerPage }: Paging): FlagSpec =>

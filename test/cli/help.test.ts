@@ -36,6 +36,14 @@ describe("svc help", () => {
     assert.match(stdout, /# Create a request with two files\n {2}svc intake create --title 'Review the MSA'/);
   });
 
+  it("names the fields of the body that have no option", async () => {
+    const create = (await runCli("contracts create --help")).stdout.replaceAll(/\s+/g, " ");
+    const fields = "contract_data (required), counter_party_details (required), signatories, external_metadata,";
+    assert.ok(create.includes(`address.city=Oslo. Fields without an option: ${fields}`), create);
+    const mark = (await runCli("contracts mark --help")).stdout;
+    assert.match(mark, /Set one field of the body: address\.city=Oslo \(may be repeated\)/);
+  });
+
   it("prints the version with --version", async () => {
     assert.deepEqual(await runCli("--version"), { exit: 0, stdout: `${svcVersion}\n`, stderr: "" });
   });
