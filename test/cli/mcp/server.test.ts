@@ -181,8 +181,8 @@ describe("svc mcp", () => {
       await getOutput(svc("contracts status T-1 --json")),
     );
     assert.deepEqual(
-      await call("call", { operation: "contracts list", query: { limit: 1, page: 1 } }),
-      await getOutput(svc("contracts list --limit 1 --page 1 --json")),
+      await call("call", { operation: "contracts list", query: { limit: 1, "filter__contract_id[$in]": "1,2" } }),
+      await getOutput(svc(["contracts", "list", "--limit=1", "--filter-contract-id[$in]", "1,2", "--json"])),
     );
   });
 

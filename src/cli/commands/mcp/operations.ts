@@ -122,13 +122,18 @@ function readPositionals({ positionals }: ListedCommand, params: NonNullable<Ope
 /** Flags of hand-written commands that only affect the request. For example, `--within` also advances the clock. */
 const requestFlags = ["activity", "outcome", "status", "contract", "webhook", "count", "new", "wait-timeout"];
 
-/** Formats a query parameter or header as a flag. Other flags select services, files and formats: rejected. */
+/**
+ * Formats a query parameter or header as a flag. Other flags select services, files and formats: rejected. A filter can
+ * have an operator: `filter-created-at[$gt]`.
+ */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
-  const flag = name.replaceAll("_", "-");
+  const flag = name.replaceAll(/_+/g, "-");
+  const [plainFlag, operator] = flag.split("[$", 2);
   const isOfRequest = ({ in: location }: ListedCommand["flags"][number]) =>
     location === undefined ? requestFlags.includes(flag) : location === "query" || location === "headers";
-  const spec = flags.find((spec) => spec.flag === flag && isOfRequest(spec));
-  if (!spec || spec.isBase64) throw new UsageError(`query has no field "${name}"`);
+  const spec = flags.find((spec) => spec.flag === plainFlag && isOfRequest(spec));
+  if (!spec || (operator !== undefined && !spec.takesOperator) || spec.isBase64)
+    throw new UsageError(`query has no field "${name}"`);
   return [value].flat().map((value) => {
     if (spec.type === "switch" || spec.type === "boolean") return value === false ? `--no-${flag}` : `--${flag}`;
     return `--${flag}=${typeof value === "object" ? JSON.stringify(value) : String(value)}`;
