@@ -165,8 +165,9 @@ to standard error. \`svc contracts status\` returns ${new Intl.ListFormat("en-GB
 
 ${formatBlock(json, false)}
 
-With \`--json\`, a failure prints nothing on standard output, and one line on standard error. \`error.hint\` says what to do,
-and \`error.next\` contains a command that may help:
+With \`--json\`, an error prints nothing on standard output, and one line on standard error. \`error.hint\` says what to do,
+and \`error.next\` contains a command that may help. A command that checks or sends something, such as \`svc webhooks why\`,
+prints its result on standard output even if it exits with another code than 0.
 
 \`\`\`json
 {"error":{"code":"…","message":"…","hint":"…","requestId":null,"retryable":false,"exitCode":5,"next":[]}}

@@ -46,8 +46,9 @@ export const helpTopics = lookupTable<() => Promise<HelpPage> | HelpPage>({
     ],
     notes: [
       "Notes go to standard error in every format. --quiet hides them.",
-      "With --json a failure prints nothing on standard output, and JSON as the last line on standard error:",
+      "With --json an error prints nothing on standard output, and JSON as the last line on standard error:",
       '{"error":{"code","message","details","hint","requestId","retryable","exitCode","next"}}',
+      "A command that checks or sends something, such as svc doctor or svc webhooks trigger, prints its result on standard output even if it exits with another code than 0. That is not an error.",
     ],
   }),
   addresses: () => ({
