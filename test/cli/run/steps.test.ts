@@ -240,6 +240,13 @@ steps:
     ]);
   });
 
+  it("counts the items of an expected list", async (t) => {
+    const templates =
+      "steps:\n  - { svc: contracts templates list --json, expect: { json: { items: [{ id: 101 }] } } }\n";
+    const { stdout } = await runStory(t, templates);
+    assert.match(stdout, /expected 1 item, got 4 /);
+  });
+
   it("shows how the nearest delivery differs from an expected one", async (t) => {
     const readMessage = async (deliveries: string) => {
       const story = `

@@ -3,6 +3,7 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Delivery } from "../../../api/webhook-health/attempts.ts";
 import { toPlainNumbers } from "../../../base/json.ts";
 import { findField, isObject } from "../../../base/object.ts";
+import { pluralize } from "../../../base/text.ts";
 import { readDeliveryLog } from "../webhooks/delivery-log.ts";
 import type { ScenarioEnvironment } from "./environment.ts";
 import type { Expectations } from "./schema.ts";
@@ -130,7 +131,7 @@ function compareSubset(
   if (Array.isArray(expected)) {
     if (!Array.isArray(actual)) return [createDifference(path, "a list", actual)];
     if (expected.length !== actual.length)
-      return [createDifference(path, `${expected.length} items`, actual, String(actual.length))];
+      return [createDifference(path, pluralize(expected.length, "item"), actual, String(actual.length))];
     return expected.flatMap((item, i) => compareSubset(item, actual[i], [...path, i]));
   }
   if (isObject(expected)) {
