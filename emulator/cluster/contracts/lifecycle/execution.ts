@@ -107,7 +107,7 @@ export function requestReview(
   return transitionContract(tx, context, contract, "request-review", { performer, patch }, fail);
 }
 
-const onlyOneAssignee = "Only one of assignee_user_id and assignee_role_id may be given";
+const onlyOneAssignee = "Only one of assignee_user_id and assignee_role_id can be given";
 
 type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "description">;
 

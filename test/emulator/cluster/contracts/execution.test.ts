@@ -145,7 +145,7 @@ describe("review request", () => {
     await assertRejected(
       emulator,
       requestReview({ assignee_user_id: 12, assignee_role_id: 1 }),
-      createFieldErrors({ assignee_role_id: ["Only one of assignee_user_id and assignee_role_id may be given"] }),
+      createFieldErrors({ assignee_role_id: ["Only one of assignee_user_id and assignee_role_id can be given"] }),
     );
     await assertRejected(
       emulator,
