@@ -1,3 +1,4 @@
+import { constants } from "node:buffer";
 import { crc32 } from "node:zlib";
 import { type Disk, withFile } from "../../../src/files/disk.ts";
 import { toHex } from "../../../src/files/log-line.ts";
@@ -36,8 +37,9 @@ export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncI
     size += bytes.byteLength;
     checksum.add(bytes);
     if (failure) continue;
-    const text = bytes.toString("utf8");
     try {
+      if (bytes.byteLength > constants.MAX_STRING_LENGTH) throw new StateFormatError("a line is longer than 512 MiB");
+      const text = bytes.toString("utf8");
       remaining += text.length - reader.feed(text);
     } catch (cause) {
       if (!(cause instanceof StateFormatError)) throw cause;

@@ -48,6 +48,9 @@ describe("exported state that is too large", () => {
         `error: ${file} is too large for an exported state (limit: 512 MiB). Nothing was changed. ` +
         "Use a snapshot, or the state file of the emulator, which can be larger.\n",
     });
+    const { exit, stderr } = await runCli("emulator start --port 0 --file large.json", { cwd });
+    const problem = `error: ${file} is an exported state, not an emulator state file. Nothing was changed.`;
+    assert.deepEqual([exit, stderr.slice(0, problem.length)], [1, problem]);
   });
 });
 
