@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { it } from "node:test";
 import { registry } from "../../src/api/registry.ts";
 import { emulatorStart } from "../../src/cli/commands/emulator/start.ts";
+import { globalFlags } from "../../src/cli/parse/globals.ts";
 import { environmentVariables } from "../../src/cli/process/environment.ts";
 
 const folder = new URL("../../fixtures/deploy/", import.meta.url);
@@ -14,7 +15,7 @@ const files = new Map(
 const foreign = new Set(["--global", "--prefix", "--from", "--interval", "--timeout", "--start-period", "--retries"]);
 
 it("deployment examples contain only existing flags, variables and paths", () => {
-  const flags = new Set<string>(emulatorStart.flags.map(({ flag }) => `--${flag}`));
+  const flags = new Set<string>([...emulatorStart.flags, ...globalFlags].map(({ flag }) => `--${flag}`));
   const variables = new Set(environmentVariables.flatMap(([names]) => names.split(", ")));
   const paths = new Set<string>(registry.map(({ path }) => path));
   const unknownWords: string[] = [];
