@@ -44,6 +44,9 @@ export function computeEditDistance(
   return row[b.length]!;
 }
 
+export const toNonEmptyString = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
+
 /** Returns the text with its first letter in upper case. */
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -4,6 +4,7 @@ import { contentDecoders, parseContentCodings } from "../base/content-codings.ts
 import { findStringEnd } from "../base/json.ts";
 import { isObject } from "../base/object.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
+import { toNonEmptyString } from "../base/text.ts";
 import { createSizeLimitError } from "./limits.ts";
 import type { Problem } from "./published.d.ts";
 import type { HttpResponse } from "./request.ts";
@@ -76,8 +77,6 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-const toNonEmptyText = (value: unknown): string | undefined =>
-  typeof value === "string" && value !== "" ? value : undefined;
 /** Parses any declared form of error body. `body` is parsed JSON or text. */
 export function parseProblem(status: number, body: unknown): Problem {
   const createProblem = (message: string, rest: Partial<Problem> = {}): Problem => ({
@@ -91,19 +90,19 @@ export function parseProblem(status: number, body: unknown): Problem {
   if (isObject(body)) {
     if (isObject(body.error)) {
       const { code, message, hint } = body.error;
-      return createProblem(toNonEmptyText(message) ?? `status ${status}`, {
-        code: toNonEmptyText(code),
-        hint: toNonEmptyText(hint),
+      return createProblem(toNonEmptyString(message) ?? `status ${status}`, {
+        code: toNonEmptyString(code),
+        hint: toNonEmptyString(hint),
       });
     }
     if (typeof body.error === "string") {
-      return createProblem(toNonEmptyText(body.error_description) ?? body.error, { code: body.error });
+      return createProblem(toNonEmptyString(body.error_description) ?? body.error, { code: body.error });
     }
     if (Array.isArray(body.detail)) {
       const fields = body.detail.map(formatValidationItem);
       return createProblem(fields.join("; "), { fields });
     }
-    if (typeof body.detail === "string") return createProblem(body.detail, { code: toNonEmptyText(body.code) });
+    if (typeof body.detail === "string") return createProblem(body.detail, { code: toNonEmptyString(body.code) });
     const fields = listFieldMessages(body);
     if (fields.length > 0) return createProblem(fields.join("; "), { fields });
   }

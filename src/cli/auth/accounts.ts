@@ -3,6 +3,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
+import { toNonEmptyString } from "../../base/text.ts";
 import { readVirtualTime } from "../../client/response.ts";
 import { isFsError } from "../../files/disk.ts";
 import { makeFolder } from "../../files/folders.ts";
@@ -17,7 +18,6 @@ import {
   type OAuthResponse,
   postOAuth,
   resolveServerAddress,
-  toNonEmptyString,
   toSeconds,
 } from "./oauth-call.ts";
 

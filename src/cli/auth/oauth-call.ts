@@ -1,5 +1,5 @@
 import { omitUndefined, toFields, tryParseJson } from "../../base/object.ts";
-import { trimTrailing } from "../../base/text.ts";
+import { toNonEmptyString, trimTrailing } from "../../base/text.ts";
 import type { Client } from "../../client/client.ts";
 import { readBodyText } from "../../client/response.ts";
 import type { Context } from "../command.ts";
@@ -36,9 +36,6 @@ async function readOAuthResponse({ status, headers, body }: Awaited<ReturnType<C
   // Servers return `error` (RFC 6749, 5.2) with any status (DECISIONS.md, P1).
   return { status, headers, fields, error: toNonEmptyString(fields.error) };
 }
-
-export const toNonEmptyString = (value: unknown): string | undefined =>
-  typeof value === "string" && value !== "" ? value : undefined;
 
 /** One hundred years. A longer lifetime is useless and can exceed the range of a date. */
 const maxSeconds = 100 * 365 * 24 * 60 * 60;

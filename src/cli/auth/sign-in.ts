@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { toIsoMillis, toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
-import { pluralize } from "../../base/text.ts";
+import { pluralize, toNonEmptyString } from "../../base/text.ts";
 import { NetworkError } from "../../client/errors.ts";
 import { parseRetryAfterMs } from "../../client/network-failure.ts";
 import type { Context } from "../command.ts";
@@ -21,7 +21,6 @@ import {
   findAuthServer,
   type OAuthResponse,
   postOAuth,
-  toNonEmptyString,
   toSeconds,
 } from "./oauth-call.ts";
 
