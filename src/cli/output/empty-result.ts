@@ -14,13 +14,10 @@ const creationCommands = lookupTable<string>({
   "emulator requests": "new requests will be listed",
 });
 
-export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
+export function describeEmptyResult(words: readonly string[], filters: readonly string[]): string {
   // The filter of this command requests an empty list.
   if (words.join(" ") === "emulator clock advance") return "Nothing was due. To show the time: svc emulator clock";
-  if (filters.length > 0) return describeEmptyFilteredResult(filters);
+  if (filters.length > 0) return `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;
   const maker = creationCommands[words.join(" ")];
   return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
 }
-
-const describeEmptyFilteredResult = (filters: readonly string[]): string =>
-  `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;

@@ -120,8 +120,7 @@ export function createOutput(host: Host, globals: GlobalOptions) {
     /** Prints rows of cells, comma-separated on request and otherwise tab-separated. */
     printRows,
     /** Prints the requested data, byte for byte for programs. */
-    printContent: (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText = false) =>
-      printer.printContent(pieces, isText),
+    printContent: printer.printContent,
     /** Prints a line for users on standard error, unless --quiet is given. */
     note,
     warn: (line: StyledLine) => printer.printLines("stderr", [line]),

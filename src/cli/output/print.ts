@@ -17,11 +17,10 @@ type StreamName = "stdout" | "stderr";
 const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: formatTsvLine } as const;
 
 /** Prints a help page, in which line breaks and tabs are intended. */
-export const printPage = (host: Host, page: string): Promise<void> =>
-  write(host.stdout, createCommandNeutralizer(host)(escapeMultilineText(page)));
-
-const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
-  runnerParsesOutput(env) ? neutralizeCommands : (text) => text;
+export function printPage({ stdout, env }: Host, page: string): Promise<void> {
+  const text = escapeMultilineText(page);
+  return write(stdout, runnerParsesOutput(env) ? neutralizeCommands(text) : text);
+}
 
 /**
  * Creates the printer for all output. Most content comes from services, receivers, files and users. It must not control
@@ -29,7 +28,7 @@ const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
  */
 export function createPrinter(host: Host, color: boolean | undefined) {
   const isRunner = runnerParsesOutput(host.env);
-  const neutralize = createCommandNeutralizer(host);
+  const neutralize = (text: string) => (isRunner ? neutralizeCommands(text) : text);
 
   const choosePaint = async (name: StreamName, lines: readonly StyledLine[]): Promise<Paint | undefined> => {
     const isStyled = lines.some((line) => typeof line !== "string" && line.some((piece) => typeof piece !== "string"));
@@ -88,7 +87,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
       await writeStream(stdout, format === "tsv" || stdout.isTTY ? neutralize(text) : text);
     },
     /** On a terminal, and for text in a runner's log, control sequences and commands are escaped. */
-    async printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void> {
+    async printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText = false): Promise<void> {
       const { stdout } = host;
       if (!stdout.isTTY && !(isRunner && isText)) {
         for await (const piece of pieces) await writeStream(stdout, piece);
