@@ -94,18 +94,13 @@ function detectShell({ env }: Host): VariableFormat {
 
 export const commands: readonly Command[] = [emulatorEnv];
 
-interface VariableWriter {
-  readonly set: (name: string, value: string) => string;
-  readonly unset: (name: string) => string;
-}
-
 /** Within single quotes, a POSIX shell interprets nothing but the closing quote. */
-const posix: VariableWriter = {
-  set: (name, value) => `export ${name}='${value.replaceAll("'", "'\\''")}'`,
-  unset: (name) => `unset ${name}`,
+const posix = {
+  set: (name: string, value: string): string => `export ${name}='${value.replaceAll("'", "'\\''")}'`,
+  unset: (name: string): string => `unset ${name}`,
 };
 
-const variableWriters: Readonly<Record<VariableFormat, VariableWriter>> = {
+const variableWriters: Readonly<Record<VariableFormat, typeof posix>> = {
   bash: posix,
   zsh: posix,
   // The only escapes in quotes are \' and \\ (https://fishshell.com/docs/current/language.html#quotes).

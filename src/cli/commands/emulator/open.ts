@@ -27,7 +27,9 @@ const maxCloseMs = 8_000;
 /** Returns a warning for an address that other machines may reach. */
 function describeRemoteAccess(options: EmulatorOptions): string | undefined {
   if (options.host === undefined || /^(localhost|127\.|::1|\[::1\])/.test(options.host)) return undefined;
-  const names = [...(options.allowedHosts ?? []), ...listPublicNames(options)];
+  const { allowedHosts = [], publicUrl, clusterUrls = {} } = options;
+  const publicNames = [publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []));
+  const names = [...allowedHosts, ...new Set(publicNames)];
   const hostNote =
     names.length > 0
       ? `under ${names.join(", ")}`
@@ -75,10 +77,6 @@ export async function openEmulator(
     throw toStartError(error as Error, options);
   }
 }
-
-const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] => [
-  ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
-];
 
 const emulatorOpen = defineCommand({
   words: ["emulator", "open"],

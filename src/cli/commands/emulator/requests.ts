@@ -126,13 +126,11 @@ const columns = [
  */
 function showResent(items: readonly { readonly attempts: readonly Attempt[] }[], value: unknown, { output }: Context) {
   if (output.format !== "table") return output.show(value, { rows: "items", columns });
-  const rows = items.map((item) => ({ ...item, response: describeResend(item) }));
+  const rows = items.map((item) => {
+    const last = item.attempts.at(-1);
+    return { ...item, response: (last?.resend && describeResponse(last)) || "not sent" };
+  });
   return output.show(rows, { columns, emptyMessage: "No undelivered deliveries." });
-}
-
-function describeResend({ attempts }: { readonly attempts: readonly Attempt[] }): string {
-  const last = attempts.at(-1);
-  return (last?.resend && describeResponse(last)) || "not sent";
 }
 
 const webhooksResend = defineCommand({
