@@ -172,9 +172,9 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
   const stoppedWebhooks = webhooks.filter(({ status, forbidden }) => status !== "ACTIVE" || forbidden !== null);
   const findings: CheckResult[] = [];
   if (faults.length > 0) {
-    const all = faults.map(
-      ({ id, direction, effect, status }) => `${id} (${direction}${formatEffect(effect ?? status)})`,
-    );
+    const all = faults.map(({ id, direction, effect, status }) => {
+      return `${id} (${[direction, effect ?? status ?? []].flat().join(", ")})`;
+    });
     const detail = `Active scripted faults: ${formatList(all)}`;
     findings.push(createCheckWarning("faults", detail, `To remove one: svc emulator fault remove ${faults[0]!.id}`));
   }
@@ -192,8 +192,6 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
   }
   return findings;
 }
-
-const formatEffect = (effect: string | number | undefined): string => (effect === undefined ? "" : `, ${effect}`);
 
 const formatList = (all: readonly string[]): string =>
   `${all.slice(0, maxListed).join(", ")}${all.length > maxListed ? ` and ${all.length - maxListed} more` : ""}`;
