@@ -21,6 +21,7 @@ import { canPrompt } from "../../prompt/terminal.ts";
 import { parseActivity } from "./registration.ts";
 
 type WholeDelivery = ResultOf<typeof showDelivery>;
+type FiredActivity = ResultOf<typeof fireActivity>;
 
 type PayloadBody = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
 type PayloadDocument = Record<string, unknown>;
@@ -77,7 +78,7 @@ async function readObject(host: Context["host"], file: string | undefined, flag:
 async function editPayload({ activity, ...changes }: PayloadBody, client: Client, context: Context) {
   const { editText } = await import("../../prompt/programs.ts");
   const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
-  const preview = requireValidValue((await client.send(call, { exactNumbers: true })) as ApiResponse<Preview>);
+  const preview = requireValidValue((await client.send(call, { exactNumbers: true })) as ApiResponse<FiredActivity>);
   const original = escapeJson(stringifyExact(preview.payload, 2));
   const text = await editText(original, `${activity}.json`, context, findProblem);
   return {
@@ -88,12 +89,6 @@ async function editPayload({ activity, ...changes }: PayloadBody, client: Client
     payload: restoreExactNumbers(text, JSON.parse(text)) as PayloadDocument,
     wait: true,
   };
-}
-
-interface Preview {
-  readonly contract_id: number;
-  readonly is_new_contract?: true;
-  readonly payload: PayloadDocument;
 }
 
 function findProblem(text: string): string | undefined {
