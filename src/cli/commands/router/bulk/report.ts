@@ -9,7 +9,6 @@ import { writeOutput } from "../../../output/file.ts";
 import { canShowStatusLine } from "../../../output/print.ts";
 import { formatCsvLine } from "../../../output/table.ts";
 import { isSwitchedOn } from "../../../process/environment.ts";
-import { UsageError } from "../../../process/failure.ts";
 import type { OpenJob, RowCounts } from "./log/job-log.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { readResults } from "./log/results.ts";
@@ -95,10 +94,6 @@ const htmlBeginning = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">
 
 export const isReportFile = (beginning: string): boolean =>
   beginning.startsWith(csvHeader) || beginning.startsWith(htmlBeginning);
-
-export function checkReportName(path: string): void {
-  if (!/\.(?:html|csv)$/i.test(path)) throw new UsageError(`--report must be a file .html or .csv, got "${path}"`);
-}
 
 /** Writes the report of --report. It counts the rows of all runs of the job. */
 export async function writeReport(path: string, folder: string, record: JobRecord, end: JobEnd, { host }: Context) {

@@ -24,7 +24,7 @@ import {
   parseErrorLimit,
   requireUnchangedPlan,
 } from "./plan.ts";
-import { checkReportName, isReportFile } from "./report.ts";
+import { isReportFile } from "./report.ts";
 
 export async function startJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   const source = await openInputSource(context.host, request.path, request.work.source);
@@ -58,7 +58,8 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
     await checkOutputFile(context.host, file, flag, { inputs, isOurs });
     inputs.push(file);
   }
-  if (report !== undefined) checkReportName(report);
+  if (report !== undefined && !/\.(?:html|csv)$/i.test(report))
+    throw new UsageError(`--report must be a file .html or .csv, got "${report}"`);
   if (request.dryRun || planOut !== undefined) return;
   await requireKnownCluster(request.scope.cluster_id!, context);
   if (request.verify) await requireLookup(request.work, context);
