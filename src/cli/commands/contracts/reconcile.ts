@@ -19,8 +19,6 @@ import { fetchAllPages } from "../../runtime/paging.ts";
 import { parseActivities } from "../webhooks/registration.ts";
 import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 
-type Contract = ResultOf<typeof listContracts>["results"][number];
-
 /** Webhook that the service sends to a subscriber of its activity, derived from the state of its contract. */
 interface DueWebhook {
   readonly contract: string;
@@ -67,7 +65,10 @@ const contractsReconcile = defineCommand({
   async run({ flags }, context) {
     const selectedActivities = requireActivities(flags.activities);
     const { since: from, received: path } = flags;
-    const received = path === undefined ? undefined : (await readReceivedPayloads(context, path)).map(parsePayload);
+    const received =
+      path === undefined
+        ? undefined
+        : (await readReceivedPayloads(context, path)).map((text) => toFields(tryParseJson(text)));
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
     if (parseDuration(from) === undefined && Number.isNaN(parseIsoTime(from)))
       throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${from}"`);
@@ -143,7 +144,7 @@ async function listDueSince(since: number, client: Client): Promise<DueWebhook[]
 const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
 
 function listDue(
-  contract: Contract,
+  contract: ResultOf<typeof listContracts>["results"][number],
   metrics: ResultOf<typeof showProcessMetrics> | undefined,
   since: number,
 ): DueWebhook[] {
@@ -170,12 +171,8 @@ function listDue(
   return due;
 }
 
-type Payload = ReturnType<typeof parsePayload>;
-
-const parsePayload = (text: string) => toFields(tryParseJson(text));
-
 /** Returns deliveries that were not received. A received delivery accounts for the nearest of several equal ones. */
-function findMissing(due: readonly DueWebhook[], received: readonly Payload[]): DueWebhook[] {
+function findMissing(due: readonly DueWebhook[], received: readonly Readonly<Record<string, unknown>>[]): DueWebhook[] {
   const missing = new Set(due);
   const dueByKey = groupBy(due, ({ activity, contract }) => `${activity} ${parseNumber(contract)}`);
   const receivedKeys = new Set<string>();
