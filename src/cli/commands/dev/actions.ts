@@ -24,11 +24,6 @@ interface KeyActionTools {
   print(...lines: readonly StyledLine[]): Promise<void>;
 }
 
-interface KeyAction {
-  readonly summary: string;
-  perform(tools: KeyActionTools): Promise<void>;
-}
-
 const counterparty = { is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } };
 const createContractArgv = [
   ...["contracts", "create", "--contract-template-id", "101", "--set", "contract_data={}"],
@@ -39,7 +34,7 @@ const createContractArgv = [
 const maxSignatures = 10;
 
 /** Actions by key. Each action runs exactly the command that it prints. */
-const keyActions = lookupTable<KeyAction>({
+const keyActions = lookupTable<{ readonly summary: string; perform(tools: KeyActionTools): Promise<void> }>({
   c: {
     summary: "create a contract",
     async perform({ run, state, print }) {
