@@ -6,10 +6,6 @@ import { UsageError } from "../process/failure.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-interface NamedProxy extends ForwardProxy {
-  readonly variable: string;
-}
-
 /** Proxy variables by the scheme of the address. The lower-case name takes precedence, as in curl. */
 const proxyVariables = lookupTable<readonly string[]>({
   "http:": ["http_proxy", "HTTP_PROXY"],
@@ -23,7 +19,7 @@ export const listProxyVariables = (env: Env): string[] =>
  * Returns a function that finds the proxy of an address in the environment. There is no proxy for this machine and for
  * entries of NO_PROXY. Throws UsageError if the effective variable is invalid.
  */
-export function readProxies(env: Env): (url: URL) => NamedProxy | undefined {
+export function readProxies(env: Env): (url: URL) => (ForwardProxy & { readonly variable: string }) | undefined {
   const isExempt = parseExemptions(env.no_proxy || env.NO_PROXY || "");
   return (url) => {
     const variable = proxyVariables[url.protocol]?.find((name) => Boolean(env[name]));
