@@ -123,15 +123,10 @@ export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVer
   if (!isEqualInConstantTime(given, computeHmac("sha256", consumerSecret, text)))
     return createInvalidVerdict("mismatch");
 
-  const envelope = parseObject(decodeAnyBase64(text)?.toString("utf8"));
-  if (!envelope) return createInvalidVerdict("malformed");
+  const envelope = tryParseJson(decodeAnyBase64(text)?.toString("utf8") ?? "");
+  if (!isObject(envelope)) return createInvalidVerdict("malformed");
   // Only the algorithm that was checked is accepted. An envelope without the field implies it.
   const { algorithm = "HMACSHA256" } = envelope;
   if (String(algorithm).toUpperCase() !== "HMACSHA256") return createInvalidVerdict("unknown-algorithm");
   return { ok: true, envelope };
-}
-
-function parseObject(text: string | undefined): Record<string, unknown> | undefined {
-  const value = text === undefined ? undefined : tryParseJson(text);
-  return isObject(value) ? { ...value } : undefined;
 }
