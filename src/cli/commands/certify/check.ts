@@ -13,15 +13,11 @@ export interface CheckFinding {
   readonly result: CheckResult;
   /** Observation as one sentence, for a receiver without a full stop. */
   readonly detail: string;
-  readonly fix?: string;
+  readonly fix?: string | undefined;
 }
 
 export const passed = (detail: string): CheckFinding => ({ result: "passed", detail });
-export const failed = (detail: string, fix?: string): CheckFinding => ({
-  result: "failed",
-  detail,
-  ...(fix !== undefined && { fix }),
-});
+export const failed = (detail: string, fix?: string): CheckFinding => ({ result: "failed", detail, fix });
 export const warning = (detail: string, fix: string): CheckFinding => ({ result: "warning", detail, fix });
 export const notChecked = (detail: string): CheckFinding => ({ result: "not_checked", detail });
 

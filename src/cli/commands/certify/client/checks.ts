@@ -123,10 +123,9 @@ const measureWait = (first: OAuthRequest, second: OAuthRequest) => ({
   minMs: second.earliestAt - first.at,
   maxMs: second.at - first.earliestAt,
 });
-type Wait = ReturnType<typeof measureWait>;
 
 /** Passes a wait that was certainly long enough, and fails one that was certainly too short. */
-function assessWait({ minMs, maxMs }: Wait, leastMs: number, short: CheckFinding): CheckFinding {
+function assessWait({ minMs, maxMs }: ReturnType<typeof measureWait>, leastMs: number, short: CheckFinding) {
   if (minMs >= leastMs) return passed(short.detail);
   if (maxMs < leastMs) return short;
   return notChecked(
