@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
 import { describeIssue, expandUnion } from "../base/issues.ts";
 import { toPlainNumbers } from "../base/json.ts";
-import { getValueAt, isObject } from "../base/object.ts";
+import { getValueAt, isAsyncIterable, isObject } from "../base/object.ts";
 import { findPlaceholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 
@@ -67,7 +67,7 @@ const isSendable = (body: unknown): boolean =>
   typeof body === "string" ||
   typeof body === "function" ||
   ArrayBuffer.isView(body) ||
-  (typeof body === "object" && body !== null && Symbol.asyncIterator in body);
+  isAsyncIterable(body);
 
 /**
  * Finds values that would change the path to that of another operation. An empty ID gives the path of the list, and

@@ -1,5 +1,6 @@
 import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
 import { getOperationById, type OperationById, type OperationId, registry } from "../api/registry.ts";
+import { isAsyncIterable } from "../base/object.ts";
 import { formatSuggestion } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import { createClient as createDeclaredClient } from "./client.ts";
@@ -105,9 +106,6 @@ function rejectUndeclaredArguments({ id, request }: Operation, args: CallArgumen
 
 const isEmptyArgument = (argument: unknown): boolean =>
   argument === undefined || argument === null || (typeof argument === "object" && Object.keys(argument).length === 0);
-
-const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
-  typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
 /** Rejects a misspelled name, which would have no effect. Throws a TypeError that suggests the nearest name. */
 function checkNames<T extends object>(values: T | undefined, knownKeys: AllKeys<T>, path: string): void {

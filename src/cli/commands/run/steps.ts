@@ -6,7 +6,7 @@ import { listRequests } from "../../../api/emulator/requests.ts";
 import type { CallableOperation, Operation } from "../../../api/operation.ts";
 import { registry } from "../../../api/registry.ts";
 import { restoreExactNumbers, stringifyExact, toPlainNumbers } from "../../../base/json.ts";
-import { omitUndefined, toFields, tryParseJson } from "../../../base/object.ts";
+import { isAsyncIterable, omitUndefined, toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
 import { ServiceError } from "../../../client/errors.ts";
@@ -176,9 +176,7 @@ async function sendRequest(environment: ScenarioEnvironment, operation: Operatio
   try {
     const response = await client.send(CheckedCall.check(omitSchemas(operation), args), { exactNumbers: true });
     const { status } = response;
-    const isStream =
-      typeof response.value === "object" && response.value !== null && Symbol.asyncIterator in response.value;
-    const value = isStream ? undefined : response.value;
+    const value = isAsyncIterable(response.value) ? undefined : response.value;
     const outcome = [status, getName(toPlainNumbers(value))].join(" ").trim();
     return { status, outcome, value, output: formatJson(value) };
   } catch (error) {
