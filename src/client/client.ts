@@ -3,7 +3,7 @@ import type { ArgumentsOf, CallableOperation, Operation, ResultOf } from "../api
 import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { ReadMode } from "./limits.ts";
-import { type PlannedRetry, type RetryRule, retriedStatuses, withRetries } from "./network-failure.ts";
+import { type PlannedRetry, retriedStatuses, withRetries } from "./network-failure.ts";
 import type { CallOptions, ClientOptions as PublishedOptions } from "./published.d.ts";
 import { buildRequest, type HttpRequest, type HttpResponse, isIdempotent } from "./request.ts";
 import { type ApiResponse, getReadMode, readResponse, requireValidValue } from "./response.ts";
@@ -69,14 +69,9 @@ export interface Client {
   close(): Promise<void>;
 }
 
-const clientDefaults = { retries: 3, maxWaitMs: 60_000, timeoutMs: 30_000 };
-
 export function createClient(options: ClientOptions): Client {
-  const { baseUrls, credentials = {}, wall = systemWallClock, observer = {}, transport } = options;
-  const rule: RetryRule = {
-    retries: options.retries ?? clientDefaults.retries,
-    maxWaitMs: options.maxWaitMs ?? clientDefaults.maxWaitMs,
-  };
+  const { baseUrls, credentials = {}, wall = systemWallClock, observer = {}, transport, tracing } = options;
+  const { retries = 3, maxWaitMs = 60_000, timeoutMs: defaultTimeoutMs = 30_000 } = options;
 
   const closing = new AbortController();
   const pauses: WallClock = {
@@ -85,7 +80,6 @@ export function createClient(options: ClientOptions): Client {
     sleep: (ms, signal) => wall.sleep(ms, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal),
   };
 
-  const { tracing } = options;
   const addTraceHeaders = (request: HttpRequest): HttpRequest =>
     tracing === undefined ? request : { ...request, headers: { ...tracing, ...request.headers } };
 
@@ -100,7 +94,7 @@ export function createClient(options: ClientOptions): Client {
       const startedAt = wall.monotonicNow();
       observer.onRequest?.(request);
       const response = await transport.send(request, {
-        timeoutMs: call.timeoutMs ?? options.timeoutMs ?? clientDefaults.timeoutMs,
+        timeoutMs: call.timeoutMs ?? defaultTimeoutMs,
         silenceMs: call.silenceMs,
         chooseReadMode,
         repeatable,
@@ -114,8 +108,8 @@ export function createClient(options: ClientOptions): Client {
       for await (const chunk of response.body) chunks.push(chunk);
       return { ...response, body: Readable.from(chunks) };
     };
-    const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
-    return withRetries(sendOnce, { ...rule, retries }, pauses, {
+    const rule = { retries: isReadOnce(request.body) ? 0 : (call.retries ?? retries), maxWaitMs };
+    return withRetries(sendOnce, rule, pauses, {
       signal,
       repeatable,
       onRetry: (retry) => observer.onRetry?.(request, retry),

@@ -145,8 +145,6 @@ function getReason(error: unknown): { code: string; reason: string } {
   return { code, reason: reasonsByCode[code] ?? describeProtocolError(code, cause) };
 }
 
-export type RetryRule = Required<Pick<ClientOptions, "retries" | "maxWaitMs">>;
-
 export interface PlannedRetry {
   readonly attempt: number;
   readonly waitMs: number;
@@ -164,7 +162,7 @@ const maxBackoffMs = 30_000;
  */
 export async function withRetries(
   send: () => Promise<HttpResponse>,
-  rule: RetryRule,
+  rule: Required<Pick<ClientOptions, "retries" | "maxWaitMs">>,
   wall: WallClock,
   options: {
     signal?: AbortSignal | undefined;
