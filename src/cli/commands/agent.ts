@@ -7,6 +7,7 @@ import {
   specifiedRetrySchedule,
 } from "../../api/webhook-retries.ts";
 import { formatDuration } from "../../base/quantities.ts";
+import { joinWords } from "../../base/text.ts";
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { formatFsError, isFsError } from "../../files/disk.ts";
 import { findLinkTargetOutside, makeFolder } from "../../files/folders.ts";
@@ -161,7 +162,7 @@ credentials, and exits with the command's code.
 ## Read output
 
 Add \`--json\` for the whole response, or \`--json=a,b\` for some fields. Standard output carries data only. Notes and errors go
-to standard error. \`svc contracts status\` returns ${new Intl.ListFormat("en-GB").format(status.map((field) => `\`${field}\``))}.
+to standard error. \`svc contracts status\` returns ${joinWords(status.map((field) => `\`${field}\``))}.
 
 ${formatBlock(json, false)}
 

@@ -1,5 +1,5 @@
 import { groupBy } from "../../base/object.ts";
-import { findNearest } from "../../base/text.ts";
+import { findNearest, joinWords } from "../../base/text.ts";
 import type { CommandExample } from "../../derive/command-spec.ts";
 import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { groupNames, loadCommands, loadCommandTree, loadDeclarations, loadParser } from "../command-tree/tree.ts";
@@ -98,7 +98,7 @@ const createRootPage = (names: readonly string[]): HelpPage => {
         const groups = names.filter((name) => getHeading(name) === title);
         return briefHeadings.includes(title)
           ? { title, rows: [], names: groups }
-          : { title, rows: groups.map((name) => [name, getSummary(name)]) };
+          : { title, rows: groups.map((name) => [name, commandGroups[name]?.summary ?? ""]) };
       }),
       {
         title: "Learn more",
@@ -127,7 +127,6 @@ const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedC
 });
 
 const getHeading = (name: string) => commandGroups[name]?.heading ?? "More";
-const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
 
 function findDeepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {
@@ -212,7 +211,7 @@ function createCommandRow(word: string, commands: readonly DescribedCommand[], d
 }
 
 function formatSharedOptions({ command, except }: NonNullable<DescribedCommand["alsoTakes"]>): string {
-  const excludedFlags = new Intl.ListFormat("en-GB").format(except.map((flag) => `--${flag}`));
+  const excludedFlags = joinWords(except.map((flag) => `--${flag}`));
   return `Also takes the options of svc ${command}, except ${excludedFlags}.`;
 }
 
