@@ -8,8 +8,6 @@ type ClaimVerdict = "confirmed" | "refuted" | "unseen" | "not comparable";
 /** A difference with all its occurrences. */
 export type ReportedDifference = ReturnType<typeof collectDifferences>[number];
 
-export type ClaimReport = ReturnType<typeof reportClaims>[number];
-
 export type VerifyReport = ReturnType<typeof buildVerifyReport>;
 
 /**

@@ -1,5 +1,5 @@
 import { pluralize } from "../../../base/text.ts";
-import type { ClaimReport, ReportedDifference, VerifyReport } from "../../../verify/report.ts";
+import type { ReportedDifference, VerifyReport } from "../../../verify/report.ts";
 import { formatJUnit, formatMarkdownCell } from "../../output/ci.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 
@@ -53,7 +53,7 @@ function formatReasons(
 
 /** Formats one case per observed claim. Refuted claims fail, and incomparable claims are skipped. */
 export function formatReplayJUnit(report: VerifyReport, sides: ComparedSides): string {
-  const listNotAccepted = ({ differences }: ClaimReport) =>
+  const listNotAccepted = ({ differences }: VerifyReport["claims"][number]) =>
     report.differences.filter(
       ({ id, accepted: acceptedReason }) => differences.includes(id) && acceptedReason === null,
     );

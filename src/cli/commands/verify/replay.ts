@@ -6,7 +6,7 @@ import { createSwitch, createTextFlag, type PositionalSpec } from "../../../deri
 import { renderReference } from "../../../derive/reference.ts";
 import { deriveSpecs } from "../../../derive/specs.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
-import { isFsError } from "../../../files/disk.ts";
+import { ignoreMissing } from "../../../files/disk.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
 import { readCorpus, reindexCorpus, type TrafficCorpus } from "../../../verify/corpus.ts";
 import { deriveObservations, type Observations, storeObservations } from "../../../verify/observed/observations.ts";
@@ -142,11 +142,8 @@ async function formatObservedReference({ seen: observations }: Observations): Pr
 const acceptedFileName = "accepted.json";
 
 async function readAccepted(folder: string): Promise<Record<string, string>> {
-  const text = await readFile(join(folder, acceptedFileName), "utf8").catch((error: unknown) => {
-    if (isFsError(error) && error.code === "ENOENT") return "{}";
-    throw error;
-  });
-  const value = tryParseJson(text);
+  const text = await readFile(join(folder, acceptedFileName), "utf8").catch(ignoreMissing);
+  const value = tryParseJson(text ?? "{}");
   if (!isObject(value) || Object.values(value).some((reason) => typeof reason !== "string"))
     throw new UsageError(`${join(folder, acceptedFileName)} is not a JSON object of reasons by the IDs of differences`);
   return value as Record<string, string>;
