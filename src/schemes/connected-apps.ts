@@ -78,7 +78,7 @@ export function verifyCrmA(
     readonly signature: string | undefined;
     readonly nowMs: number;
   },
-): { readonly ok: true; readonly version: CrmAVersion } | Exclude<Verdict<CrmARejection>, typeof validVerdict> {
+) {
   const { signature, timestamp = "" } = request;
   if (!signature) return createInvalidVerdict("missing");
   const named = request.version ?? (timestamp ? "v3" : "v1");
@@ -92,16 +92,10 @@ export function verifyCrmA(
     : createInvalidVerdict("mismatch");
 }
 
-type CrmARejection = "missing" | "unknown-version" | "stale" | "mismatch";
-
 /** Escapes of `: / ? @ ! $ ' ( ) * , ;`, which v3 decodes before signing. Others stay, also `%20 %26 %2B %3D`. */
 const escapesDecodedByV3 = /%(?:2[14789ACF]|3[ABF]|40)/gi;
 
 const toSignedForm = (url: string): string => url.split("#", 1)[0]!.replace(escapesDecodedByV3, decodeURIComponent);
-
-type CrmBVerdict =
-  | { readonly ok: true; readonly envelope: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly reason: "malformed" | "mismatch" | "unknown-algorithm" };
 
 /** Signs a request: base64 HMAC-SHA256 of the base64 JSON, a period, and the base64 JSON (DECISIONS.md, P9). */
 export function signCrmB(consumerSecret: string, envelope: string): string {
@@ -114,7 +108,7 @@ export function signCrmB(consumerSecret: string, envelope: string): string {
  * can use the URL-safe alphabet, as the vendor's decoder allows. `issuedAt` is not checked, because the vendor
  * documents it as internal and it is often null.
  */
-export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVerdict {
+export function openCrmB(consumerSecret: string, signedRequest: string) {
   const period = signedRequest.indexOf(".");
   const text = signedRequest.slice(period + 1);
   const given = period > 0 ? decodeAnyBase64(signedRequest.slice(0, period)) : undefined;
@@ -128,5 +122,5 @@ export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVer
   // Only the algorithm that was checked is accepted. An envelope without the field implies it.
   const { algorithm = "HMACSHA256" } = envelope;
   if (String(algorithm).toUpperCase() !== "HMACSHA256") return createInvalidVerdict("unknown-algorithm");
-  return { ok: true, envelope };
+  return { ...validVerdict, envelope };
 }

@@ -105,10 +105,8 @@ export const verifyStandardWebhook: typeof published.verifyStandardWebhook = (re
     : createInvalidVerdict("mismatch");
 };
 
-type StandardWebhook = Parameters<typeof standardWebhookHeaders>[0];
-
 /** The secret can have the prefix `whsec_`. */
-function signStandardWebhook({ secret, id, timestamp, body }: StandardWebhook): string {
+function signStandardWebhook({ secret, id, timestamp, body }: Parameters<typeof standardWebhookHeaders>[0]): string {
   const key = decodeKey(secret?.replace(/^whsec_/, ""), "The webhook secret");
   return `v1,${computeHmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
 }
