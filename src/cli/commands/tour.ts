@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Delivery } from "../../api/webhook-health/attempts.ts";
 import { specifiedOutageMs } from "../../api/webhook-retries.ts";
 import { tryParseJson } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
@@ -112,12 +113,8 @@ function formatTimeline(timeline: ReturnType<typeof parseTimeline>): StyledLine[
 
 export const commands: readonly Command[] = [tour];
 
-interface DeliveryRow {
-  readonly attempts: readonly { number: number; at: string; status: number | null; error: { code: string } | null }[];
-}
-
 function parseTimeline(output: string) {
-  const [delivery] = (tryParseJson(output) ?? []) as readonly DeliveryRow[];
+  const [delivery] = (tryParseJson(output) ?? []) as readonly Delivery[];
   const attempts = delivery?.attempts ?? [];
   const start = Date.parse(attempts[0]?.at ?? "");
   return attempts.map(({ number, at, status, error }) => ({
