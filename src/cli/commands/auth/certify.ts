@@ -10,7 +10,7 @@ import {
   describeCounts,
   selectChecks,
 } from "../certify/check.ts";
-import { type ClientCheck, clientChecks } from "../certify/client/checks.ts";
+import { clientChecks } from "../certify/client/checks.ts";
 import { type ClientRunResult, runScenarios } from "../certify/client/run.ts";
 
 const authCertify = defineCommand({
@@ -75,7 +75,7 @@ const authCertify = defineCommand({
   },
 });
 
-interface CheckOutcome extends CheckFinding, Pick<ClientCheck, "id" | "scenario" | "basis"> {
+interface CheckOutcome extends CheckFinding, Pick<(typeof clientChecks)[number], "id" | "scenario" | "basis"> {
   /** Duration of the scenario. */
   readonly seconds: number;
 }

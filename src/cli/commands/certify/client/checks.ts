@@ -9,8 +9,6 @@ import {
   slowDownSeconds,
 } from "./scripted-server.ts";
 
-export type ClientCheck = (typeof clientChecks)[number];
-
 type Assessor = (result: ClientRunResult) => CheckFinding;
 
 const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
