@@ -36,8 +36,6 @@ const maxIdLength = 40;
 /** Operation of a path that no operation declares, so that a 404 proves nothing about the objects in it. */
 const undeclaredOperation = "catch-all";
 
-type NamedResource = NonNullable<ReturnType<typeof findNamedResource>>;
-
 function findNamedResource(path: string) {
   const resources = resourcePatterns.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
@@ -68,12 +66,12 @@ const verbs = lookupTable<string>({
 });
 
 /** Formats `Cannot sign T-1: status is DRAFT, expected SIGN` for "A contract in status DRAFT cannot be signed." */
-function describeForbiddenMove(message: string, resource: NamedResource): string | undefined {
+function describeForbiddenMove(message: string, named: { readonly id: string }): string | undefined {
   const [, status, words = ""] = /^A contract in status (\w+) cannot be (.+?)\.?$/.exec(message) ?? [];
   const [participle = "", ...rest] = words.split(" ");
   const verb = verbs[participle];
   if (status === undefined || verb === undefined) return undefined;
-  const id = /^\d+$/.test(resource.id) ? `T-${resource.id}` : resource.id;
+  const id = /^\d+$/.test(named.id) ? `T-${named.id}` : named.id;
   const suffix =
     participle === "given" || words === "sent to counterparties" ? "" : rest.map((word) => ` ${word}`).join("");
   const expected = new Set(

@@ -86,8 +86,6 @@ const fitParts = (parts: readonly string[], columns: number): string =>
     return measureWidth(longer) <= columns ? longer : line;
   }, "");
 
-type RawInput = InputStream & { setRawMode?(isRaw: boolean): unknown };
-
 const ctrlC = "\x03";
 const ctrlD = "\x04";
 
@@ -96,7 +94,7 @@ const ctrlD = "\x04";
  * InterruptedError on Ctrl-C, because a terminal in raw mode sends no signal.
  */
 export async function readKeys({ host, signal }: Context, onKey: (key: string) => void): Promise<void> {
-  const stdin: RawInput = host.stdin;
+  const stdin: InputStream & { setRawMode?(isRaw: boolean): unknown } = host.stdin;
   const setRaw = (isRaw: boolean) => {
     // A closed terminal rejects a change of its mode.
     if (!stdin.destroyed) stdin.setRawMode?.(isRaw);

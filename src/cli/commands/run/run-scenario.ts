@@ -64,10 +64,8 @@ interface RunScenarioOptions {
   readonly traces?: boolean;
 }
 
-type PlainStep = Exclude<ScenarioStep, ForEachLoop>;
-
 /** A step with its position in the file and its number in the output. */
-interface NumberedStep<Step extends ScenarioStep = PlainStep> {
+interface NumberedStep<Step extends ScenarioStep = Exclude<ScenarioStep, ForEachLoop>> {
   readonly step: Step;
   readonly path: ScenarioPath;
   readonly number: string;

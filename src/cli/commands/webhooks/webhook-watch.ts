@@ -12,7 +12,6 @@ import type { EventOf } from "../../connection/follow.ts";
 import { isRefused } from "./registration.ts";
 
 type WatchedEvent = EventOf<typeof followEvents> | EventOf<typeof watchDeliveries>;
-type Webhook = { readonly id: number; readonly url: string };
 
 interface WatchOptions {
   /** URL of the app. A webhook that its failures disabled is enabled again when the app is back. */
@@ -38,7 +37,7 @@ interface RunningEmulator {
  * Only an emulator provides this information.
  */
 export async function watchWebhook(
-  { id, url }: Webhook,
+  { id, url }: { readonly id: number; readonly url: string },
   { app, onLost }: WatchOptions,
   context: Context,
 ): Promise<void> {
