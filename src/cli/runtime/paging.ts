@@ -1,6 +1,6 @@
 import type { Paging } from "../../derive/command-spec.ts";
 import type { Context } from "../command.ts";
-import { UsageError } from "../process/failure.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
 
 type Query = Readonly<Record<string, unknown>>;
 type Part = Readonly<Record<string, unknown>>;
@@ -33,12 +33,21 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
     const rowsOfPage = getRows(last, rows);
     if (rowsOfPage.length === 0) break;
     isChanged ||= last[total] !== first[total];
+    if (!isChanged && haveSameIds(rowsOfPage, all.slice(-rowsOfPage.length))) {
+      const message = `The service responded to another ${by} with the same rows. The rest of the list is unknown.`;
+      throw new CommandFailedError("failed", "repeated_rows", message, { hint: `It seems to ignore ${by}.` });
+    }
     all.push(...rowsOfPage);
   }
   // A row that was created in the meantime moves others to the next page. Rows without an ID can also be equal in an
   // unchanged list, such as invitations whose tokens are hidden.
   const getKey = (row: unknown) => (row as Part | null)?.id ?? (isChanged ? JSON.stringify(row) : row);
   return { ...first, [rows]: [...new Map(all.map((row) => [getKey(row), row])).values()] };
+}
+
+function haveSameIds(page: readonly unknown[], previous: readonly unknown[]): boolean {
+  const getId = (row: unknown) => (row as Part | null)?.id;
+  return page.every((row, at) => getId(row) !== undefined && getId(row) === getId(previous[at]));
 }
 
 export async function reportMoreRows(

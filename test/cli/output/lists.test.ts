@@ -97,6 +97,41 @@ it("--all tells that the list has changed if rows are missing", async (t) => {
   assert.equal(stderr, "2 of 3 shown. The list has changed. For all, repeat the command\n");
 });
 
+it("--all fails if the service ignores the page", async (t) => {
+  const { svc, emulator } = await startCliEmulator(t);
+  for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
+  let firstPage: unknown;
+  let requestCount = 0;
+  const url = await startDeviatingService(
+    t,
+    emulator.clusters[0]!.url,
+    ({ json }) => {
+      const page = json as { results?: unknown[] };
+      if (page.results === undefined) return;
+      requestCount += 1;
+      firstPage ??= [...page.results];
+      page.results = firstPage as unknown[];
+    },
+    "responses",
+  );
+  // A relative time requires the time of the service.
+  for (const [line, count] of [
+    ["contracts list --all --limit 1", 2],
+    ["contracts reconcile --since 2h", 3],
+  ] as const) {
+    firstPage = undefined;
+    requestCount = 0;
+    const { exit, stdout, stderr } = await svc(`${line} --base-url ${url}`);
+    const expected = [
+      "error: The service responded to another page with the same rows. The rest of the list is unknown.",
+      "  It seems to ignore page.",
+      "",
+    ];
+    assert.deepEqual([exit, stdout, stderr.split("\n")], [1, "", expected], line);
+    assert.equal(requestCount, count, line);
+  }
+});
+
 it("--all prints requests of the same number, which is reused after a rewind", async (t) => {
   const { svc, emulator } = await startCliEmulator(t, { file: join(await createTestFolder(t), "state.json") });
   await createDraftContract(emulator.api);
