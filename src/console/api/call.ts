@@ -32,10 +32,12 @@ export class CallError extends Error {
     return this.status === 0;
   }
 
-  /** Names the port, because the page can only reconnect to its own address. */
+  /** Names the address, because the page can only reconnect to it. Its port may be that of a proxy. */
   static readonly createUnreachable = (): CallError => {
-    const portFlag = location.port && ` --port ${location.port}`;
-    return new CallError(0, "The emulator does not respond.", `Start it again: svc emulator start${portFlag}`);
+    const { hostname, host, port } = location;
+    const isLocal = /(?:^|\.)localhost$|^127\.|^\[::1\]$/.test(hostname);
+    const restart = `Start it again: svc emulator start${port && ` --port ${port}`}`;
+    return new CallError(0, "The emulator does not respond.", isLocal ? restart : `Check the connection to ${host}.`);
   };
 }
 
@@ -131,6 +133,10 @@ export async function callOperation<Id extends OperationId>(
   const url = path.replace("/_emulator/", "../");
   const target = fillTemplate(url, toFields(params) as Record<string, string | number>) + formatQuery(toFields(query));
   const sentToken = session.value;
+  const failUnreachable = (): never => {
+    failedCallCount.value += 1;
+    throw CallError.createUnreachable();
+  };
   const response = await fetch(target, {
     method,
     headers: {
@@ -140,11 +146,10 @@ export async function callOperation<Id extends OperationId>(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     redirect: "error",
-  }).catch(() => {
-    failedCallCount.value += 1;
-    throw CallError.createUnreachable();
-  });
-  const answer = tryParseJson(await response.text());
+  }).catch(failUnreachable);
+  const answer = tryParseJson(await response.text().catch(failUnreachable));
+  // A proxy responds with a page for an emulator that does not respond, or not in time.
+  if (response.status >= 502 && answer === undefined) failUnreachable();
   if (response.status === 401) forgetSession(sentToken);
   if (!response.ok) throw CallError.fromResponse(response.status, answer);
   return answer as OperationResult<Id>;
