@@ -20,6 +20,6 @@ render(<Page />, root);
 followWebhooks();
 effect(() => {
   if (session.value === undefined) return;
-  followEmulator();
+  untracked(followEmulator);
   untracked(readAll);
 });

@@ -1,15 +1,88 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createTestBrowser } from "../support/browser.ts";
+import type { Route } from "playwright-core";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
+import { createDraftContract } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
-import { openConsole } from "./console-scene.ts";
+import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
 
 const events = /_emulator\/events/;
 
+/** Holds back matching requests, or responses, until they are released. */
+async function hold(page: Tab, path: RegExp, responses = false) {
+  const held: Route[] = [];
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let report = () => {};
+  const first = new Promise<void>((resolve) => {
+    report = resolve;
+  });
+  await page.route(path, async (route) => {
+    held.push(route);
+    if (!responses) {
+      report();
+      await released;
+      return route.continue().catch(() => undefined);
+    }
+    const response = await route.fetch();
+    report();
+    await released;
+    return route.fulfill({ response });
+  });
+  return { first, release };
+}
+
 describe("console behind a proxy", { skip }, () => {
+  it("shows what changed between its first requests and the beginning of its stream", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    const stream = await hold(page, events);
+    await page.goto(await createConsoleAddress(emulator));
+    await page.getByRole("region", { name: "Webhook 1: Hooks" }).getByRole("toolbar").waitFor();
+    await page.goto(getViewUrl(emulator, "#/deliveries"));
+    await createDraftContract(emulator.api);
+    // An advance ends after the attempts in progress.
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
+    stream.release();
+    await page.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+  });
+
+  it("prefers an event to a response that is older than the event", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator, "#/deliveries");
+    await page.getByRole("link", { name: /^1 ?Contract created/i }).waitFor();
+    const reads = await Promise.all(
+      [/_emulator\/deliveries\?/, /_emulator\/requests\?/, /_emulator\/clock$/].map((path) => hold(page, path, true)),
+    );
+    // A replaced state makes the page read everything again.
+    await emulator.control("PUT", "snapshots/prepared");
+    await emulator.control("POST", "snapshots/prepared/restore");
+    await Promise.all(reads.map(({ first }) => first));
+    await createDraftContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
+    await page.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
+    await page.locator(".now time", { hasText: "03:09:05" }).waitFor();
+    const last = page.waitForResponse(/_emulator\/requests\?.*service=emulator/);
+    for (const { release } of reads) release();
+    await last;
+    await page.goto(getViewUrl(emulator, "#/requests"));
+    await page
+      .getByRole("link", { name: /POST.*contracts/ })
+      .first()
+      .waitFor();
+    await page.goto(getViewUrl(emulator, "#/deliveries"));
+    assert.equal(await page.getByRole("list", { name: "Deliveries" }).getByRole("listitem").count(), 2);
+    await page.locator(".now time", { hasText: "03:09:05" }).waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  });
+
   it("does not take the error page of a proxy for a response of the emulator", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);

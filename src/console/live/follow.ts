@@ -14,7 +14,7 @@ import { getOutline } from "../api/operations.ts";
 import { formatQuery } from "../format.ts";
 import { readAll } from "../state/act.ts";
 import { setClock } from "../state/clock.ts";
-import { type Delivery, deliveries, faults, mergeDeliveries } from "../state/deliveries.ts";
+import { type Delivery, deliveries, mergeDeliveries, setFaults } from "../state/deliveries.ts";
 import { mergeRequests } from "../state/requests.ts";
 import { markChanged } from "../state/route.ts";
 
@@ -132,8 +132,8 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
   const changedDeliveries: Delivery[] = [];
   for (const event of events) {
     switch (event.event) {
+      // Changes between the reading of the page and the beginning of its stream have no event.
       case "begin":
-        break;
       case "resync":
       case "state":
         readAll();
@@ -150,7 +150,7 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
         markChanged("requests");
         break;
       case "faults":
-        faults.value = event.faults;
+        setFaults(event.faults);
         markChanged("faults");
         break;
       default:

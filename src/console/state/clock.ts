@@ -10,12 +10,21 @@ export type Clock = OperationResult<"clock.show">;
 export const clock = signal<(Clock & { readonly readAt: number }) | undefined>(undefined);
 const wallNow = signal(systemWallClock.now());
 
+let settings = 0;
+
 export const setClock = (read: Clock): void => {
+  settings += 1;
   wallNow.value = systemWallClock.now();
   clock.value = { ...read, readAt: systemWallClock.now() };
 };
 
-export const readClock = async (): Promise<void> => setClock(await callOperation("clock.show"));
+/** Reads the clock, unless an event or a later response sets it first. */
+export const readClock = async (): Promise<void> => {
+  settings += 1;
+  const before = settings;
+  const read = await callOperation("clock.show");
+  if (settings === before) setClock(read);
+};
 
 /**
  * Virtual time in milliseconds, extrapolated since the last response of the emulator. Rounded down to seconds, so that

@@ -52,29 +52,49 @@ const page = 500;
 /** Maximum number of deliveries on a page. The list shows a note if there are more. */
 export const maxHeldDeliveries = 10_000;
 
-export const readWebhooks = async (): Promise<void> => {
-  webhooks.value = await callOperation("emulator-webhooks.list");
-};
+let webhooksRead: Promise<void> | undefined;
+let areWebhooksStale = false;
+
+/** Loads the webhooks, one request at a time. A call during a request makes it load them again. */
+export function readWebhooks(): Promise<void> {
+  areWebhooksStale = true;
+  webhooksRead ??= (async () => {
+    try {
+      while (areWebhooksStale) {
+        areWebhooksStale = false;
+        webhooks.value = await callOperation("emulator-webhooks.list");
+      }
+    } finally {
+      webhooksRead = undefined;
+    }
+  })();
+  return webhooksRead;
+}
 
 let reading = 0;
+/** Deliveries of events since the reading began. Its responses may be older. */
+const changedSince = new Map<number, Delivery>();
 
 /** Loads the webhooks and all deliveries, newest first. The view grows as they arrive. */
 export async function readDeliveries(): Promise<void> {
   reading += 1;
   const currentReading = reading;
-  let found = new Map<number, Delivery>();
+  const found = new Map<number, Delivery>();
+  changedSince.clear();
+  let offset = 0;
   const [, first] = await Promise.all([readWebhooks(), callOperation("deliveries.list", { query: { limit: page } })]);
   for (let { items, total: all } = first; currentReading === reading; ) {
-    found = new Map([...found, ...items.map((item) => [item.id, item] as const)]);
-    deliveries.value = found;
-    totalDeliveries.value = all;
-    if (items.length < page || found.size >= Math.min(all, maxHeldDeliveries)) {
+    for (const item of items) found.set(item.id, item);
+    offset += items.length;
+    const isComplete = items.length < page || found.size >= Math.min(all, maxHeldDeliveries);
+    deliveries.value = new Map([...found, ...changedSince]);
+    totalDeliveries.value = Math.max(all, deliveries.value.size);
+    if (isComplete) {
       areDeliveriesRead.value = true;
       return;
     }
-    ({ items, total: all } = await callOperation("deliveries.list", { query: { limit: page, offset: found.size } }));
-    // Deliveries that arrived during the loading are only in the signal.
-    found = new Map([...found, ...deliveries.value]);
+    // Only the read rows count: an event may have reported a row of a later page.
+    ({ items, total: all } = await callOperation("deliveries.list", { query: { limit: page, offset } }));
   }
 }
 
@@ -83,14 +103,26 @@ export function mergeDeliveries(changed: readonly Delivery[]): void {
   for (const delivery of changed) {
     if (!all.has(delivery.id)) totalDeliveries.value = (totalDeliveries.value ?? 0) + 1;
     all.set(delivery.id, delivery);
+    changedSince.set(delivery.id, delivery);
   }
   deliveries.value = all;
 }
 
 export const faults = signal<readonly Fault[]>([]);
 
+let faultSettings = 0;
+
+export const setFaults = (read: readonly Fault[]): void => {
+  faultSettings += 1;
+  faults.value = read;
+};
+
+/** Reads the faults, unless an event or a later response sets them first. */
 export const readFaults = async (): Promise<void> => {
-  faults.value = await callOperation("faults.list");
+  faultSettings += 1;
+  const before = faultSettings;
+  const read = await callOperation("faults.list");
+  if (faultSettings === before) setFaults(read);
 };
 
 const deliveriesByWebhook = computed(() => groupBy(deliveries.value.values(), ({ webhook_id }) => webhook_id));

@@ -18,13 +18,21 @@ export const newestRequests = computed(() => [...all.value.values()].sort((a, b)
 export const maxHeldRequests = 1_000;
 const allServices = ["router", "contracts", "storage", "emulator"] as const;
 
+let reading = 0;
+/** Requests of events since the reading began. Its responses may be older. */
+let addedSince: Request[] | undefined;
+
 /** Loads the log, without requests that only read the control plane. */
 export async function readRequests(): Promise<void> {
+  reading += 1;
+  const currentReading = reading;
+  addedSince = [];
   const lists = await Promise.all(
     allServices.map((service) =>
       callOperation("requests.list", { query: { service, limit: maxHeldRequests, reads: false } }),
     ),
   );
+  if (currentReading !== reading) return;
   const read = lists
     .flatMap(({ items }) => items)
     .sort((a, b) => Number(b.replaced ?? false) - Number(a.replaced ?? false));
@@ -34,10 +42,13 @@ export async function readRequests(): Promise<void> {
   const numbered = [...all.value.values()].filter(isOfService).length;
   totalRequests.value = services.reduce((sum, { items, total }) => sum + total - items.length, numbered);
   areRequestsRead.value = true;
+  mergeRequests(addedSince ?? []);
+  addedSince = undefined;
 }
 
 /** Adds requests from events, which also omit those that only read the control plane. */
 export function mergeRequests(added: readonly Request[]): void {
+  if (added !== addedSince) addedSince?.push(...added);
   const cleared = added.findLast(({ operation, status }) => operation === "requests.clear" && status < 400);
   const clearedId = cleared?.id ?? 0;
   const next = new Map(
