@@ -24,7 +24,7 @@ function formatFrame(item: unknown): string {
 
 /** Interval of heartbeats. Proxies close connections that are silent for longer. */
 const heartbeatMs = 15_000;
-const heartbeat = new EventFrames(":\n\n");
+export const heartbeat = new EventFrames(":\n\n");
 
 /** Adds heartbeats while there are no items. */
 export async function* addHeartbeats<Item>(

@@ -21,5 +21,5 @@ followWebhooks();
 effect(() => {
   if (session.value === undefined) return;
   untracked(followEmulator);
-  untracked(readAll);
+  void untracked(readAll);
 });

@@ -38,6 +38,26 @@ async function hold(page: Tab, path: RegExp, responses = false) {
 }
 
 describe("console behind a proxy", { skip }, () => {
+  it("stays usable if a proxy holds back the stream of events", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    const stream = await hold(page, events);
+    await page.goto(await createConsoleAddress(emulator));
+    const foot = page.getByRole("contentinfo");
+    await foot.getByText("No live updates. Reloading every 5 seconds").waitFor();
+    assert.equal(await page.getByText(/does not respond|Start it again|last known time/).count(), 0);
+    await page.getByRole("button", { name: "+5 min", exact: true }).click();
+    await foot.getByText("Now 03:09:05").waitFor();
+    await page.locator(".now time", { hasText: "03:09:05" }).waitFor();
+    await page.goto(getViewUrl(emulator, "#/contracts"));
+    await page.getByRole("link", { name: /^T-1/ }).waitFor();
+    await createDraftContract(emulator.api);
+    await page.getByRole("link", { name: /^T-2/ }).waitFor();
+    await page.unroute(events);
+    stream.release();
+    await foot.getByText("No live updates").waitFor({ state: "detached" });
+  });
+
   it("shows what changed between its first requests and the beginning of its stream", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

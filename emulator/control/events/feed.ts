@@ -2,7 +2,7 @@ import { toIsoMillis } from "../../../src/base/clock.ts";
 import { Emitter } from "../../../src/base/concurrency.ts";
 import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { type BufferUsage, ByteBoundedLog } from "../../http/byte-bounded-log.ts";
-import { streamItems } from "../../http/event-stream.ts";
+import { heartbeat, streamItems } from "../../http/event-stream.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext, FollowableEvents } from "../context.ts";
 import { type ActivityItem, describeEvents, watchActivityItems } from "./describe-events.ts";
@@ -52,7 +52,8 @@ export class EventFeed implements FollowableEvents {
       const resumed = after === undefined ? undefined : this.#parseNumber(after);
       const canResume = resumed !== undefined && this.#ring.listAfter(resumed) !== undefined;
       let position = canResume ? resumed : this.#ring.last;
-      if (!canResume) yield this.#createMarker(after === undefined ? "begin" : "resync");
+      // The first frame proves to the client that the stream arrives, also behind a proxy.
+      yield canResume ? heartbeat : this.#createMarker(after === undefined ? "begin" : "resync");
       yield* streamItems(signal, this.#published.watch, () => {
         const frames = this.#ring.listAfter(position);
         position = this.#ring.last;

@@ -108,8 +108,11 @@ function applySession(token: string | null): void {
   session.value = token ?? undefined;
 }
 
-/** `lost` means that a connection failed or was not opened in time. */
-export type Connection = "connecting" | "live" | "reconnecting" | "lost";
+/**
+ * `lost` means that a connection failed or was not opened in time, `polling` that the emulator responds, but its stream
+ * of events does not arrive.
+ */
+export type Connection = "connecting" | "live" | "reconnecting" | "polling" | "lost";
 
 /** Whether the view follows the emulator. */
 export const connection = signal<Connection>("connecting");

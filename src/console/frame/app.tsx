@@ -145,6 +145,12 @@ function Foot() {
         )}
         {now === "connecting" && <State tone="warn">Connecting…</State>}
         {now === "reconnecting" && <State tone="warn">Reconnecting…</State>}
+        {now === "polling" && (
+          <>
+            <State tone="warn">No live updates. Reloading every 5 seconds</State>
+            {!last && <span class="muted">A proxy may buffer the stream of events.</span>}
+          </>
+        )}
         {now !== "lost" && last && !last.problem?.isUnreachable && <LastAction {...last} />}
       </div>
       {now === "lost" ? null : last ? (

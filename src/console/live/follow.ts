@@ -13,7 +13,7 @@ import {
 import { getOutline } from "../api/operations.ts";
 import { formatQuery } from "../format.ts";
 import { readAll } from "../state/act.ts";
-import { setClock } from "../state/clock.ts";
+import { loadReadiness, setClock } from "../state/clock.ts";
 import { type Delivery, deliveries, mergeDeliveries, setFaults } from "../state/deliveries.ts";
 import { mergeRequests } from "../state/requests.ts";
 import { markChanged } from "../state/route.ts";
@@ -29,8 +29,10 @@ type FollowMessage =
 const name = "svc-console";
 /** Delays before each reconnection, which grow with the number of failures. */
 const delaysMs = [250, 500, 1_000, 2_000, 5_000];
-/** Maximum time to open the stream before the page reports that the emulator does not respond. */
+/** Maximum time until the stream delivers. Then the page checks whether the emulator responds, at this interval. */
 const maxOpeningMs = 5_000;
+/** Maximum time between two chunks of the stream, which has a heartbeat every 15 seconds. */
+const maxSilenceMs = 40_000;
 
 let after: string | undefined;
 let tabs: BroadcastChannel | undefined;
@@ -60,7 +62,8 @@ export function followEmulator(): void {
   let before = connection.value;
   connection.subscribe((now) => {
     // Requests sent in the meantime have no response.
-    if (now === "live" && before !== "connecting") readAll();
+    if (now === "live" && before !== "connecting") void readAll();
+    if (now === "polling") void readRepeatedly();
     before = now;
   });
   // When this tab is closed, the lock passes to the next one. A page on another machine may have no locks.
@@ -83,16 +86,15 @@ function receive(events: readonly EmulatorEvent[]): void {
 
 async function followAsLeader(): Promise<never> {
   isLeading = true;
+  let silence: AbortController | undefined;
   for (let failures = 0; ; failures += 1) {
     await waitForSignIn();
     onward = new AbortController();
-    const opened = new AbortController();
-    void systemWallClock.sleep(maxOpeningMs, opened.signal).then(() => {
-      if (!opened.signal.aborted) setConnection("lost");
-    });
+    silence ??= startTimer(maxOpeningMs, checkRepeatedly);
     try {
       for await (const events of streamEvents(after, onward.signal)) {
-        opened.abort();
+        silence.abort();
+        silence = startTimer(maxSilenceMs, () => onward.abort());
         failures = 0;
         setConnection("live");
         if (events.length === 0) continue;
@@ -102,12 +104,50 @@ async function followAsLeader(): Promise<never> {
     } catch {
       // The reason is unknown. The page only shows that it reconnects.
     }
-    opened.abort();
-    // A proxy may cut a stream of an emulator that still responds.
-    setConnection(connection.value === "live" ? "reconnecting" : "lost");
+    if (connection.value === "live") {
+      silence?.abort();
+      silence = undefined;
+      // A proxy may cut a stream of an emulator that still responds.
+      setConnection("reconnecting");
+    } else if (connection.value !== "polling") setConnection("lost");
     onward = new AbortController();
     await systemWallClock.sleep(delaysMs[Math.min(failures, delaysMs.length - 1)]!, onward.signal);
   }
+}
+
+/** Calls a function after a time, unless the timer is aborted. */
+function startTimer(ms: number, act: (signal: AbortSignal) => unknown): AbortController {
+  const timer = new AbortController();
+  void systemWallClock.sleep(ms, timer.signal).then(() => timer.signal.aborted || act(timer.signal));
+  return timer;
+}
+
+/** Checks whether the emulator responds although the stream does not deliver, as behind a proxy that buffers it. */
+async function checkRepeatedly(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const hasResponded = loadReadiness().then(
+      () => true,
+      () => false,
+    );
+    const responds = await Promise.race([hasResponded, systemWallClock.sleep(maxOpeningMs, signal)]);
+    if (signal.aborted) return;
+    setConnection(responds ? "polling" : "lost");
+    await systemWallClock.sleep(maxOpeningMs, signal);
+    if (!signal.aborted) onward.abort();
+  }
+}
+
+let isReading = false;
+
+/** Reads everything at intervals, because the events do not arrive. */
+async function readRepeatedly(): Promise<void> {
+  if (isReading) return;
+  isReading = true;
+  while (connection.value === "polling") {
+    await readAll();
+    await systemWallClock.sleep(maxOpeningMs);
+  }
+  isReading = false;
 }
 
 function setConnection(state: Connection): void {
@@ -136,7 +176,7 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
       case "begin":
       case "resync":
       case "state":
-        readAll();
+        void readAll();
         break;
       case "clock":
         setClock(event.clock);
@@ -185,9 +225,6 @@ async function* streamEvents(after: string | undefined, signal: AbortSignal): As
   });
   if (response.status === 401) forgetSession(sentToken);
   if (!response.ok || !response.body) throw CallError.fromResponse(response.status, undefined);
-  // The empty batch reports that the stream is open. If no event was missed, the next chunk may be a heartbeat many
-  // seconds later.
-  yield [];
   yield* readEvents(response.body) as AsyncGenerator<EmulatorEvent[]>;
 }
 

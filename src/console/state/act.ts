@@ -32,7 +32,7 @@ export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationI
 
 /** A missing response is reported until the next response arrives. Whether the action succeeded is unknown. */
 effect(() => {
-  if (connection.value !== "live") return;
+  if (connection.value !== "live" && connection.value !== "polling") return;
   if (!untracked(() => lastAction.value?.problem?.isUnreachable)) return;
   const words = "The emulator responds again. Check whether the last action took effect";
   lastAction.value = { state: "done", outcome: { tone: "warn", words } };
@@ -59,7 +59,7 @@ export async function performAction<Id extends OperationId>(
     return undefined;
   } finally {
     // Events report the result, unless the stream is closed.
-    if (connection.value !== "live") readAll();
+    if (connection.value !== "live") void readAll();
     else markAllChanged();
   }
 }
@@ -119,16 +119,15 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
   };
 }
 
-const ignoreErrors = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
-
 /** Reads everything again, at the start and whenever the shown data may belong to another state. */
-export function readAll(): void {
-  for (const read of [readClock, loadReadiness, readDeliveries, readRequests, readFaults]) ignoreErrors(read());
+export async function readAll(): Promise<void> {
   markAllChanged();
+  const reads = [readClock, loadReadiness, readDeliveries, readRequests, readFaults];
+  await Promise.allSettled(reads.map((read) => read()));
 }
 
 /** Webhooks change with each attempt, and with requests that create or delete them, without an event. */
 export const followWebhooks = (): void => {
   const version = computed(() => getVersion("deliveries").value + getVersion("requests").value);
-  version.subscribe(() => ignoreErrors(readWebhooks()));
+  version.subscribe(() => void readWebhooks().catch(() => undefined));
 };

@@ -48,7 +48,8 @@ export const formatMoment = (at: string): string =>
 export async function tickDisplayedClock(): Promise<never> {
   for (;;) {
     await systemWallClock.sleep(250);
-    const isKnown = connection.value === "live" && clock.value?.mode === "real";
+    const follows = connection.value === "live" || connection.value === "polling";
+    const isKnown = follows && clock.value?.mode === "real";
     if (document.visibilityState === "visible" && isKnown) wallNow.value = systemWallClock.now();
   }
 }

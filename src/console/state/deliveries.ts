@@ -3,7 +3,7 @@ import { isUndelivered, isToBeSkipped as willBeSkipped } from "../../api/webhook
 import type { Fault } from "../../api/webhook-health/causes.ts";
 import { assessDeletedWebhook, assessWebhook, type WebhookHealth } from "../../api/webhook-health/health.ts";
 import { groupBy } from "../../base/object.ts";
-import { callOperation } from "../api/call.ts";
+import { callOperation, connection } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { formatMoment } from "./clock.ts";
 
@@ -87,8 +87,11 @@ export async function readDeliveries(): Promise<void> {
     for (const item of items) found.set(item.id, item);
     offset += items.length;
     const isComplete = items.length < page || found.size >= Math.min(all, maxHeldDeliveries);
-    deliveries.value = new Map([...found, ...changedSince]);
-    totalDeliveries.value = Math.max(all, deliveries.value.size);
+    // A list that is read at intervals does not shrink each time.
+    if (isComplete || connection.value !== "polling") {
+      deliveries.value = new Map([...found, ...changedSince]);
+      totalDeliveries.value = Math.max(all, deliveries.value.size);
+    }
     if (isComplete) {
       areDeliveriesRead.value = true;
       return;

@@ -39,7 +39,7 @@ async function createFeed(t: TestContext) {
 }
 
 /** The event kinds in the next frames, with a heartbeat as `beat`. */
-async function readNextEvents(stream: AsyncGenerator<{ readonly text: string }>): Promise<readonly string[]> {
+async function readNextEvents(stream: AsyncGenerator<{ readonly text: string }>): Promise<string[]> {
   const { value } = await stream.next();
   const frames = String(value.text).split("\n\n").slice(0, -1);
   return frames.map((frame) => (frame === ":" ? "beat" : JSON.parse(frame.split("data: ")[1]!).event));
@@ -72,6 +72,8 @@ describe("console event feed", () => {
     const leave = async (after?: string) => {
       const stream = feed.follow(after, new AbortController().signal);
       const first = await readNextEvents(stream);
+      // A resumed stream begins with a heartbeat, which proves to the client that the stream arrives.
+      if (first[0] === "beat") first.push(...(await readNextEvents(stream)));
       await stream.return(undefined);
       await waitForIdle();
       return first;
@@ -80,9 +82,9 @@ describe("console event feed", () => {
     await wall.pass(89_000);
     await send();
     await waitForIdle();
-    assert.deepEqual(await leave("5f3a9c1b-0"), ["email"], "and who comes back has as long again");
+    assert.deepEqual(await leave("5f3a9c1b-0"), ["beat", "email"], "and who comes back has as long again");
     await wall.pass(89_000);
-    assert.deepEqual(await leave("5f3a9c1b-0"), ["email"]);
+    assert.deepEqual(await leave("5f3a9c1b-0"), ["beat", "email"]);
     await wall.pass(90_000);
     assert.deepEqual(await leave("5f3a9c1b-1"), ["resync"]);
     assert.equal(feed.amount.bytes, 0);
