@@ -134,4 +134,21 @@ describe("console behind a proxy", { skip }, () => {
     assert.equal(await foot.getByText("svc emulator start").count(), 0);
     await page.unrouteAll({ behavior: "ignoreErrors" });
   });
+
+  it("follows the stream of a new session, not that of the earlier one", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    const createAddress = async (role: string) => {
+      const { body } = await emulator.control("POST", `tokens/${role}-token`, { body: { role } });
+      return createConsoleAddress({ controlUrl: emulator.controlUrl, token: (body as { token: string }).token });
+    };
+    await page.goto(await createAddress("admin"));
+    await page.getByText("2031-01-02").first().waitFor();
+    const reopened = page.waitForRequest(events);
+    const other = await page.context().newPage();
+    await other.goto(await createAddress("read"));
+    await other.getByText("Signed in with role read").waitFor();
+    const { token } = (await page.evaluate(`({ token: localStorage.getItem("svc-session") })`)) as { token: string };
+    assert.equal((await reopened).headers().authorization, `Bearer ${token}`);
+  });
 });

@@ -66,6 +66,12 @@ export function followEmulator(): void {
     if (now === "polling") void readRepeatedly();
     before = now;
   });
+  let token = session.value;
+  session.subscribe((now) => {
+    // The stream has the permissions of the session that opened it.
+    if (now !== undefined && token !== undefined && now !== token) onward.abort();
+    token = now ?? token;
+  });
   // When this tab is closed, the lock passes to the next one. A page on another machine may have no locks.
   if (navigator.locks) void navigator.locks.request(name, followAsLeader);
   else void followAsLeader();
