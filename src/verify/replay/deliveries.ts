@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { groupBy, toFields, tryParseJson } from "../../base/object.ts";
 import { isSignatureHeader } from "../../schemes/webhook-schemes.ts";
 import type { CorpusExchange } from "../corpus.ts";
-import { getHeader, type HttpMessage, pairHeaders, parseJsonBody } from "../exchange.ts";
+import { getHeader, type HttpMessage, pairHeaders, parseJsonBody, type RecordedRequest } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 import {
   type ComparisonContext,
@@ -15,9 +15,7 @@ import {
 } from "./compare.ts";
 import { getRequestTarget, ReplayLinks } from "./links.ts";
 
-interface Delivery extends ReturnType<typeof readEvent> {
-  readonly target: string;
-}
+type Delivery = ReturnType<typeof readEvent>;
 
 /** A delivery in a corpus: attempts with the same body to the same receiver. */
 interface RecordedDelivery extends Delivery {
@@ -42,7 +40,7 @@ interface ComparedDelivery {
 export async function openReplayReceiver(exchanges: readonly CorpusExchange[], links: ReplayLinks, now: () => number) {
   const recorded = groupDeliveries(exchanges);
   const olderWebhooks = findOlderWebhooks(exchanges, recorded);
-  const received: ReceivedDelivery[] = [];
+  const receivedByKey = new Map<string, ReceivedDelivery>();
   /** Recorded deliveries whose responses no received one gets. */
   const unanswered = new Set(recorded);
   const server = createServer((request, response) => {
@@ -69,45 +67,50 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
 
   /** Records an attempt. Returns the status with which the recorded receiver responded to it. */
   function receive(target: string, message: HttpMessage): number {
-    let delivery = received.find((item) => item.target === target && item.body.equals(message.body));
+    const key = createDeliveryKey({ target, ...message });
+    let delivery = receivedByKey.get(key);
     if (!delivery) {
-      const own = { ...message, ...readEvent(message), target, attempts: [] };
+      const own = { ...message, ...readEvent({ target, ...message }), attempts: [] };
       const match = findEqual(own, unanswered) ?? rankMatches(own, unanswered)[0]?.item;
       if (match) unanswered.delete(match);
       delivery = { ...own, match };
-      received.push(delivery);
+      receivedByKey.set(key, delivery);
     }
     delivery.attempts.push(now());
     const attempts = delivery.match?.attempts ?? [];
     return (attempts[delivery.attempts.length - 1] ?? attempts.at(-1))?.response.status ?? 200;
   }
 
-  /**
-   * Lists the recorded deliveries that a received one can correspond to, in their order. Of many, lists those near its
-   * position among the received ones.
-   */
-  function listCandidates({ activity, target, contractId }: Delivery, open: Set<RecordedDelivery>, position = 0) {
+  /** Lists the recorded deliveries that a received one can correspond to, in their order. */
+  function* listCandidates({ subject, contractId }: Delivery, open: Set<RecordedDelivery>) {
     const isKnown = links.findRecordedContract(Number(contractId)) !== undefined;
     const isSameContract = (item: RecordedDelivery) => {
       if (item.contractId === undefined || contractId === undefined) return true;
       const linked = findLinkedContract(item);
       return linked === undefined ? !isKnown : linked === Number(contractId);
     };
-    const path = getPath(target);
-    const candidates = [...open].filter(
-      (item) => item.activity === activity && getPath(item.target) === path && isSameContract(item),
-    );
-    const from = Math.max(0, Math.min(position - maxCompared / 2, candidates.length - maxCompared));
-    return candidates.slice(from, from + maxCompared);
+    for (const item of open) if (item.subject === subject && isSameContract(item)) yield item;
   }
 
   function findEqual(delivery: Delivery, open: Set<RecordedDelivery>): RecordedDelivery | undefined {
-    return listCandidates(delivery, open).find(({ payload }) => countDifferences(payload, delivery.payload) === 0);
+    let count = 0;
+    for (const item of listCandidates(delivery, open)) {
+      if (countDifferences(item.payload, delivery.payload) === 0) return item;
+      count += 1;
+      if (count === maxCompared) break;
+    }
+    return undefined;
   }
 
-  /** Lists candidates, those with the fewest differences first. */
-  function rankMatches(delivery: Delivery, open: Set<RecordedDelivery>, position?: number) {
-    return listCandidates(delivery, open, position)
+  /**
+   * Lists candidates, those with the fewest differences first. Of many, compares those near the position of the
+   * delivery among the received ones.
+   */
+  function rankMatches(delivery: Delivery, open: Set<RecordedDelivery>, position = 0) {
+    const candidates = [...listCandidates(delivery, open)];
+    const from = Math.max(0, Math.min(position - maxCompared / 2, candidates.length - maxCompared));
+    return candidates
+      .slice(from, from + maxCompared)
       .map((item) => ({ item, differences: countDifferences(item.payload, delivery.payload) }))
       .sort((a, b) => a.differences - b.differences);
   }
@@ -120,6 +123,7 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
   function matchDeliveries() {
     const matches = new Map<ReceivedDelivery, RecordedDelivery>();
     const open = new Set(recorded);
+    const received = [...receivedByKey.values()];
     for (const delivery of received) {
       const item = findEqual(delivery, open);
       if (item && open.delete(item)) matches.set(delivery, item);
@@ -128,7 +132,7 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
       previousSize = matches.size;
       const rest = groupBy(
         received.filter((delivery) => !matches.has(delivery)),
-        ({ activity, target }) => `${activity} ${getPath(target)}`,
+        ({ subject }) => subject,
       );
       const ranked = [...rest.values()].flatMap((deliveries) =>
         deliveries.flatMap((delivery, position) =>
@@ -146,7 +150,7 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     if (recorded.length === 0) return [];
     const matches = matchDeliveries();
     const matched = new Set(matches.values());
-    const compared = received.map((delivery): ComparedDelivery => {
+    const compared = [...receivedByKey.values()].map((delivery): ComparedDelivery => {
       const { activity, attempts, contractId, target } = delivery;
       const match = matches.get(delivery);
       if (match)
@@ -258,17 +262,17 @@ function findOlderWebhooks(exchanges: readonly CorpusExchange[], recorded: reado
   });
 }
 
-function readEvent(message: Pick<HttpMessage, "body">) {
-  const payload = parseJsonBody(message);
+function readEvent({ target, body }: Pick<RecordedRequest, "target" | "body">) {
+  const payload = parseJsonBody({ body });
   const { activity, contract_id: contractId } = toFields(payload);
-  return { activity: String(activity), contractId, payload };
+  return { target, activity: String(activity), contractId, payload, subject: `${activity} ${getPath(target)}` };
 }
+
+const createDeliveryKey = ({ target, body }: Pick<RecordedRequest, "target" | "body">): string =>
+  `${target} ${body.toString("base64")}`;
 
 function groupDeliveries(exchanges: readonly CorpusExchange[]): RecordedDelivery[] {
   const received = exchanges.filter(({ callee }) => callee === "receiver");
-  const groups = groupBy(received, ({ request: { target, body } }) => `${target} ${body.toString("base64")}`);
-  return [...groups.values()].map((attempts) => {
-    const { request } = attempts[0]!;
-    return { ...readEvent(request), target: request.target, attempts };
-  });
+  const groups = groupBy(received, ({ request }) => createDeliveryKey(request));
+  return [...groups.values()].map((attempts) => ({ ...readEvent(attempts[0]!.request), attempts }));
 }
