@@ -7,6 +7,10 @@ export const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown>
 /** Returns the fields of a JSON object, or none for any other value. */
 export const toFields = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
+/** Returns the objects in a list, or none for any other value. */
+export const toRows = (value: unknown): Record<string, unknown>[] =>
+  Array.isArray(value) ? value.filter(isObject) : [];
+
 /** Finds a field by its path (`items.0.id`), also with dots in names. Returns undefined if there is none. */
 export function findField(value: unknown, path: string): unknown {
   if (path === "") return value;

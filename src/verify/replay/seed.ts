@@ -1,13 +1,11 @@
-import { groupBy, isObject, lookupTable, omitUndefined, toFields } from "../../base/object.ts";
+import { groupBy, isObject, lookupTable, omitUndefined, toFields, toRows } from "../../base/object.ts";
 import { getHeader, parseJsonBody, type RecordedExchange } from "../exchange.ts";
 
 type SeedRow = Readonly<Record<string, unknown>>;
 
 /** Returns the objects in a list, or in the list under a name. */
-const listSeedRows = (value: unknown, name?: string): SeedRow[] => {
-  const list = Array.isArray(value) || name === undefined ? value : toFields(value)[name];
-  return Array.isArray(list) ? list.filter(isObject) : [];
-};
+const listSeedRows = (value: unknown, name?: string): SeedRow[] =>
+  toRows(Array.isArray(value) || name === undefined ? value : toFields(value)[name]);
 
 /**
  * Creates the initial state of a replay: the workspaces, users, templates and other rows that a corpus mentions.

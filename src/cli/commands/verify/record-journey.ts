@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hashEmail } from "../../../base/email-address.ts";
-import { isObject, toFields } from "../../../base/object.ts";
+import { toFields, toRows } from "../../../base/object.ts";
 import type { RecordingClient } from "./recording.ts";
 
 export const journeyPlanSteps: readonly string[] = [
@@ -82,14 +82,14 @@ export function createRecordingJourney(caller: RecordingClient) {
 
   async function recordContract(): Promise<void> {
     const { items } = toFields(await caller.call("templates.list"));
-    const [template] = (Array.isArray(items) ? items : []).filter(isObject);
+    const [template] = toRows(items);
     if (typeof template?.id !== "number") return;
     const metadata = await caller.call("templates.metadata", { params: { template_id: template.id } });
     const { attributes } = toFields(metadata);
     const body = {
       contract_template_id: template.id,
       contract_name: prefix,
-      contract_data: buildSampleData(Array.isArray(attributes) ? attributes.filter(isObject) : []),
+      contract_data: buildSampleData(toRows(attributes)),
       counter_party_details: [
         { is_individual: true, poc_details: { first_name: "Verify", email: "svc-verify@example.com" } },
       ],

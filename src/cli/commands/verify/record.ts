@@ -1,7 +1,7 @@
 import { listTemplates } from "../../../api/contracts/templates.ts";
 import { checkHealth } from "../../../api/router/proxied.ts";
 import { waitUntilAborted } from "../../../base/concurrency.ts";
-import { isObject, lookupTable, toFields } from "../../../base/object.ts";
+import { lookupTable, toFields, toRows } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { findPlaceholders } from "../../../base/urls.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
@@ -18,10 +18,8 @@ import { confirmYes } from "../../prompt/terminal.ts";
 import { createRecordingJourney, journeyPlanSteps } from "./record-journey.ts";
 import { createRecordingClient, openRecording, type RecordingClient } from "./recording.ts";
 
-const listRows = (document: unknown): readonly Record<string, unknown>[] => {
-  const list = Array.isArray(document) ? document : Object.values(toFields(document)).find(Array.isArray);
-  return Array.isArray(list) ? list.filter(isObject) : [];
-};
+const listRows = (document: unknown): readonly Record<string, unknown>[] =>
+  toRows(Array.isArray(document) ? document : Object.values(toFields(document)).find(Array.isArray));
 
 /** Lists that are readable with any key. */
 const listOperations = [
