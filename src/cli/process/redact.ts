@@ -57,7 +57,7 @@ const maxRecentValues = 50;
 /** Longer bodies are files and jobs, which services do not echo. */
 const maxBodyLength = 64 * 1024;
 /** Shorter values are part of ordinary words. */
-const minSecretLength = 6;
+export const minSecretLength = 6;
 
 type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 

@@ -5,7 +5,7 @@ import { parseJson } from "../../../client/body.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import { formatTargetFlags } from "../../parse/argv.ts";
 import { explainError, redactExplanation, toExplanationJson } from "../../process/exit.ts";
-import { isSecretField } from "../../process/redact.ts";
+import { isSecretField, minSecretLength } from "../../process/redact.ts";
 import type { ListedCommand } from "./operations.ts";
 
 /** Result of a tool: the output of its command line, without secrets. */
@@ -69,8 +69,6 @@ const isSecret = (name: string): boolean =>
 /** Environment variables whose values must not appear in a response. */
 const secretVariablePattern =
   /^(?:SVC_(?:CLIENT_SECRET|CLUSTER_KEY|TOKEN|BASIC_AUTH|WEBHOOK_HMAC_KEY|EMULATOR_TOKEN|STORE)|SVC_\w+_(?:SECRET|TOKEN|PASSWORD)|PGPASSWORD|OTEL_EXPORTER_OTLP_\w*HEADERS)$/;
-/** Shorter values can be part of ordinary words. */
-const minSecretLength = 6;
 
 /** Collects the secrets of environment variables, including secrets of clusters in SVC_CLUSTERS. */
 function collectSecrets(env: Readonly<Record<string, string | undefined>>): string[] {

@@ -17,7 +17,7 @@ import {
 } from "../../connection/webhook-receiver.ts";
 import { isSeedFile } from "../../parse/body.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { secretMask } from "../../process/redact.ts";
+import { minSecretLength, secretMask } from "../../process/redact.ts";
 import { replaceLeaves } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 import type { ParsedScenario } from "./scenario-file.ts";
@@ -187,9 +187,6 @@ function createScenarioEnvironment(emulator: Emulator, folder: string, { host, s
     },
   };
 }
-
-/** Shorter values can be part of ordinary words. */
-const minSecretLength = 6;
 
 /** Failure codes and state names are not secrets. */
 const isWord = (text: string): boolean => /^[a-z]+(?:[-_ ][a-z]+)*$/i.test(text) && !/[a-z][A-Z]/.test(text);
