@@ -91,10 +91,7 @@ export async function openWebhookReceiver({
     async close() {
       // The sender must not treat a pending response as a failure.
       await withTimeout(systemWallClock, closeGraceMs, Promise.all(pendingResponses));
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
+      await new Promise<void>((resolve) => void server.close(() => resolve()).closeAllConnections());
     },
   };
 }

@@ -58,11 +58,7 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     /** Webhooks that a replay must create first. */
     olderWebhooks,
     compare,
-    async close(): Promise<void> {
-      const closed = once(server, "close");
-      server.close().closeAllConnections();
-      await closed;
-    },
+    close: () => new Promise<void>((resolve) => void server.close(() => resolve()).closeAllConnections()),
   };
 
   /** Records an attempt. Returns the status with which the recorded receiver responded to it. */
