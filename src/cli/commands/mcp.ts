@@ -78,6 +78,8 @@ async function serveTools(context: Context, { allowWrites }: { readonly allowWri
   await waitForNextTurn();
   await server.close();
   stdin.destroy();
+  // An agent can have closed only the output, and an open input keeps the process alive.
+  host.stdin.destroy();
   if (isLost) throw new CommandFailedError("failed", "connection_closed", `The connection was closed: ${lastProblem}`);
   signal.throwIfAborted();
 }
