@@ -80,6 +80,19 @@ describe("console session in a browser", { skip }, () => {
     assert.ok(x + width <= 320, `the search ends at ${x + width}`);
   });
 
+  it("says when a session ends after its token was revoked", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    const { body } = await emulator.control("POST", "tokens/anna", { body: { role: "operate" } });
+    const { token } = body as { token: string };
+    await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
+    await page.getByText("2031-01-02").first().waitFor();
+    await emulator.control("DELETE", "tokens/anna");
+    await page
+      .getByText("A session ends with its emulator, with its token, and after twelve hours.", { exact: false })
+      .waitFor();
+  });
+
   it("prevents framing, whether or not a user is signed in", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);

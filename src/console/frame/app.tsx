@@ -122,8 +122,8 @@ export const SignedOut = () => (
     <h1>svc console</h1>
     {signInError.value && <ProblemMessage problem={signInError.value} />}
     <p>
-      You are not signed in. A session ends with its emulator. To open a new session, run this command in the folder of
-      the emulator:
+      You are not signed in. A session ends with its emulator, with its token, and after twelve hours. To open a new
+      session, run this command in the folder of the emulator, or with a profile that has its address and a token:
     </p>
     <Command text="svc emulator open" />
     <p class="muted">This page then continues automatically.</p>
