@@ -61,6 +61,29 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByRole("heading", { name: "No webhooks" }).waitFor();
   });
 
+  it("scrolls to the webhook in the address", async (t) => {
+    const page = await tab(t);
+    const { emulator, hooks } = await startFailingWebhookStory(t);
+    for (let number = 2; number <= 20; number += 1) {
+      const body = { title: `Hook ${number}`, url: hooks.url, only_for_activities: ["CONTRACT_CREATED"] };
+      await emulator.api("POST", "/api/v2.1/public/webhooks/", { body });
+    }
+    const requireShown = async (title: string) => {
+      const card = page.locator(".chosen", { hasText: title });
+      await card.waitFor();
+      const { y, height } = (await card.boundingBox())!;
+      assert.ok(y >= 96 && y + height <= 720, `${title} is at ${y}`);
+    };
+    await openConsole(page, emulator, "#/webhooks/19");
+    await requireShown("Hook 19");
+    await page.reload();
+    await requireShown("Hook 19");
+    await page.goto(getViewUrl(emulator, "#/webhooks/3"));
+    await requireShown("Hook 3");
+    await page.goBack();
+    await requireShown("Hook 19");
+  });
+
   it("does not suggest enabling a deleted webhook", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

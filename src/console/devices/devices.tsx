@@ -2,7 +2,7 @@ import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { formatElapsed, type Tone } from "../format.ts";
 import { Action, Command } from "../parts/action.tsx";
-import { Empty, Head, NotListedMessage, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
+import { Empty, Head, markChosen, NotListedMessage, ProblemMessage, State, VirtualTime } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
 
@@ -39,7 +39,7 @@ function DeviceRow(props: Device & { readonly isChosen: boolean }) {
   const [tone, words] = describeState(status, left, redeemed);
   const params = { user_code };
   return (
-    <li class={props.isChosen ? "chosen" : ""}>
+    <li {...markChosen(props.isChosen)}>
       <div class="who">
         <strong class="number">{user_code}</strong>
         <span class="muted">

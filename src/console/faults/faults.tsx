@@ -3,7 +3,7 @@ import { callOperation } from "../api/call.ts";
 import type { OperationInput, OperationResult } from "../api/operations.ts";
 import { pluralize } from "../format.ts";
 import { Action, pressAction } from "../parts/action.tsx";
-import { bindValue, Empty, Head, NotListedMessage, ProblemMessage, State } from "../parts/messages.tsx";
+import { bindValue, Empty, Head, markChosen, NotListedMessage, ProblemMessage, State } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { webhooks } from "../state/deliveries.ts";
 
@@ -25,7 +25,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
       )}
       <ul class="cards">
         {faults?.map((fault) => (
-          <li key={fault.id} class={String(fault.id) === id ? "chosen" : ""}>
+          <li key={fault.id} {...markChosen(String(fault.id) === id)}>
             <div class="who">
               <strong>
                 {fault.id}. {describeEffect(fault)}

@@ -34,6 +34,7 @@ export function App() {
   useLayoutEffect(() => {
     document.title = `${title}${id === undefined ? "" : ` ${id}`} · svc console`;
     scrollTo(0, 0);
+    document.querySelector("main .chosen")?.scrollIntoView({ block: "nearest" });
   }, [title, id]);
   return (
     <>

@@ -79,7 +79,8 @@ const toText = (children: ComponentChildren): string =>
   [children]
     .flat()
     .filter((child) => typeof child === "string" || typeof child === "number")
-    .join("");
+    .join("")
+    .trim();
 
 /** The confirmation of an action that cannot be undone. */
 export interface Question {

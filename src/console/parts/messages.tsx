@@ -92,6 +92,11 @@ export const NotListedMessage = ({ subject, all }: { readonly subject: string; r
   </Empty>
 );
 
+const scrollToItem = (item: HTMLElement | null): void => item?.scrollIntoView({ block: "nearest" });
+
+/** Marks the item of a list that the address names, and scrolls to it when it is first rendered. */
+export const markChosen = (isChosen: boolean) => (isChosen ? { class: "chosen", ref: scrollToItem } : {});
+
 /** Renders the head of a view: its name, a one-sentence description, and its actions. */
 export const Head = (props: {
   readonly title: ComponentChildren;

@@ -2,7 +2,15 @@ import { useSignal } from "@preact/signals";
 import { callOperation } from "../api/call.ts";
 import { pluralize } from "../format.ts";
 import { Action, Command, pressAction, type Question } from "../parts/action.tsx";
-import { bindValue, Empty, Head, NotListedMessage, ProblemMessage, VirtualTime } from "../parts/messages.tsx";
+import {
+  bindValue,
+  Empty,
+  Head,
+  markChosen,
+  NotListedMessage,
+  ProblemMessage,
+  VirtualTime,
+} from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildHref } from "../state/route.ts";
 
@@ -66,7 +74,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
       )}
       <ul class="cards">
         {snapshots?.map((snapshot) => (
-          <li key={snapshot.name} class={snapshot.name === name ? "chosen" : ""}>
+          <li key={snapshot.name} {...markChosen(snapshot.name === name)}>
             <div class="who">
               <strong>{snapshot.name}</strong>
               <span class="muted">

@@ -5,7 +5,17 @@ import type { OperationResult } from "../api/operations.ts";
 import { describeResponse } from "../deliveries/explain.ts";
 import { isolateText, pluralize, toWords } from "../format.ts";
 import { Action, Command } from "../parts/action.tsx";
-import { bindValue, Empty, Facts, Head, Name, NotListedMessage, State, VirtualTime } from "../parts/messages.tsx";
+import {
+  bindValue,
+  Empty,
+  Facts,
+  Head,
+  markChosen,
+  Name,
+  NotListedMessage,
+  State,
+  VirtualTime,
+} from "../parts/messages.tsx";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import type { ActionOutcome } from "../state/act.ts";
 import {
@@ -37,7 +47,7 @@ export function Webhooks({ id }: { readonly id: string | undefined }) {
       )}
       <ul class="cards">
         {shown?.map((webhook) => (
-          <li key={webhook.id} class={String(webhook.id) === id ? "chosen" : ""}>
+          <li key={webhook.id} {...markChosen(String(webhook.id) === id)}>
             <WebhookCard webhook={webhook} />
           </li>
         ))}

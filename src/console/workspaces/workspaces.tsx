@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { callOperation, canReadSecrets } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { Command, Copy } from "../parts/action.tsx";
-import { Facts, Head, Name, NotListedMessage, ProblemMessage, State } from "../parts/messages.tsx";
+import { Facts, Head, markChosen, Name, NotListedMessage, ProblemMessage, State } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
 import { buildPartHref } from "../state/route.ts";
 
@@ -24,7 +24,7 @@ export function Workspaces({ id }: { readonly id: string | undefined }) {
       )}
       <ul class="cards">
         {all?.map((workspace) => (
-          <li key={workspace.id} class={String(workspace.id) === id ? "chosen" : ""}>
+          <li key={workspace.id} {...markChosen(String(workspace.id) === id)}>
             <WorkspaceCard
               workspace={workspace}
               url={clusters?.find((cluster) => cluster.id === workspace.cluster_id)?.url}
