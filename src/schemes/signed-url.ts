@@ -31,16 +31,11 @@ const signedUrlParameters = {
 export const hasUrlSignature = (search: string): boolean =>
   new URLSearchParams(search).has(signedUrlParameters.signature);
 
-export interface SignedUrl {
-  readonly url: string;
-  readonly expiresAtMs: number;
-}
-
 /**
  * Creates a URL that is valid for one method until `expiresSeconds` after `nowMs` (virtual time). Its expiry is in
  * seconds, so the signing time is rounded down to seconds.
  */
-export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
+export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly expiresSeconds: number }) {
   const { origin, path, query } = splitUrl(grant.url);
   const signedAtMs = Math.floor(grant.nowMs / 1_000) * 1_000;
   query.push(

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { putObject } from "../../../src/api/storage/objects.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
-import { hasUrlSignature, type SignedUrl, signUrl, verifySignedUrl } from "../../../src/schemes/signed-url.ts";
+import { hasUrlSignature, signUrl, verifySignedUrl } from "../../../src/schemes/signed-url.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
 import { type HandlerCall, inTransaction, type OperationHandlers } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
@@ -221,7 +221,7 @@ export function signObjectUrl(
   context: SigningContext,
   method: "GET" | "PUT",
   object: Pick<StoredObject, "key" | "filename" | "content_type">,
-): SignedUrl {
+) {
   return signUrl({
     key: getSigningKey(tx, context),
     method,
