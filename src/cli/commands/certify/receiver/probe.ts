@@ -1,6 +1,6 @@
 import { timedOut, withTimeout } from "../../../../base/timing.ts";
+import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
-import type { Host } from "../../../process/host.ts";
 import { type CheckFinding, failed, notChecked, passed } from "../check.ts";
 import { killProcessGroup, startProcessGroup } from "../process-group.ts";
 import {
@@ -14,11 +14,7 @@ import {
 import { isAccepted, type ReceiverResponse } from "./delivery.ts";
 import { tamperDelivery } from "./delivery-checks.ts";
 
-interface ProbeOptions {
-  readonly host: Host;
-  readonly env: Record<string, string>;
-  readonly signal: AbortSignal;
-}
+type ProbeOptions = Pick<Context, "host" | "signal"> & { readonly env: Record<string, string> };
 
 const defaultPollIntervalMs = 100;
 /** Maximum delay of a receiver that stores events immediately. */
