@@ -139,7 +139,7 @@ export function createRecordingJourney(caller: RecordingClient) {
 
 function buildSampleData(attributes: readonly Record<string, unknown>[]): Record<string, unknown> {
   const createSample = ({ type, options }: Record<string, unknown>): unknown => {
-    const [option] = (Array.isArray(options) ? options : []) as Record<string, unknown>[];
+    const [option] = toRows(options);
     if (type === "int" || type === "float") return 1;
     if (type === "boolean") return true;
     if (type === "date") return "2030-01-01";
