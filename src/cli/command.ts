@@ -15,18 +15,13 @@ export interface Command extends Omit<WrittenDeclaration, "summary"> {
   /** Omitted if it is that of the extended command. */
   readonly summary?: string | undefined;
   /** Values of the derived input that the command's own code reads. A test compares them with the derived command. */
-  readonly readsDerived?: DerivedInput;
+  readonly readsDerived?: { readonly flags?: readonly TypedFlag[]; readonly positionals?: readonly TypedPositional[] };
   /** Resolves when the command is done. `spec` is the derived command, if any. */
   run(input: CommandInput, context: Context, spec: CommandSpec | undefined): CommandOutcome;
 }
 
 /** Outcome of a command. A failure kind or an exit code reports an outcome other than success. */
 type CommandOutcome = Promise<FailureKind | { readonly exit: number } | undefined> | Promise<void>;
-
-interface DerivedInput {
-  readonly flags?: readonly TypedFlag[];
-  readonly positionals?: readonly TypedPositional[];
-}
 
 interface TypedCommand<
   Flags extends readonly FlagSpec[],
