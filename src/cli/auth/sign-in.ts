@@ -164,7 +164,10 @@ async function announceChallenge({ device_code: _, ...challenge }: DeviceChallen
   await output.warn(["Open ", bold(verification_uri)]);
   await output.warn(["and enter the code ", bold(user_code)]);
   if (verification_uri_complete) await output.warn(`or open ${verification_uri_complete}`);
-  await output.warn(`within ${pluralize(Math.round(expires_in / 60), "minute")}.`);
+  const minutes = Math.floor(expires_in / 60);
+  await output.warn(
+    `within ${minutes > 0 ? pluralize(minutes, "minute") : pluralize(Math.floor(expires_in), "second")}.`,
+  );
 }
 
 /** Opens a browser when the user presses Enter. Polling continues, because the user can approve the code on a phone. */

@@ -96,6 +96,17 @@ describe("device token polling", () => {
     assert.deepEqual([exit, slept], [0, [5]]);
   });
 
+  for (const [expires_in, time] of [
+    [45, "45 seconds"],
+    [60, "1 minute"],
+    [119, "1 minute"],
+  ] as const) {
+    it(`shows a time that the code is valid for, if it is ${expires_in} s`, async (t) => {
+      const { stderr } = await signIn(t, [signedIn], { expires_in });
+      assert.equal(/^within (.*)\.$/m.exec(stderr)?.[1], time);
+    });
+  }
+
   it("reads the error of a response with any status", async (t) => {
     const responses = [
       createErrorResponse("authorization_pending", 428),
