@@ -99,7 +99,8 @@ const jobsShow = defineCommand({
 const jobsResume = defineCommand({
   words: ["router", "jobs", "resume"],
   summary: "Resume a bulk job that was stopped or killed",
-  description: "Skips finished batches. The file must be unchanged; rows of standard input must be piped again.",
+  description:
+    "Skips finished batches. If the service has been reset since, start a new job instead. The file must be unchanged; rows of standard input must be piped again.",
   positionals: [
     id,
     { name: "file", description: "New path of the rows, if they were moved, or - for standard input", optional: true },
