@@ -326,6 +326,23 @@ describe("user journeys in the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  it("keeps what a user types right after a search", async (t) => {
+    const page = await tab(t);
+    await openConsole(page, await startTestEmulator(t));
+    const typed = await page.evaluate(`(async () => {
+      const field = document.querySelector("input[type=search]");
+      field.value = "eu-1";
+      const changed = new Promise((resolve) => addEventListener("hashchange", resolve));
+      field.form.requestSubmit();
+      for (let turn = 0; turn < 10; turn += 1) await undefined;
+      field.value = "next";
+      await changed;
+      for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+      return field.value;
+    })()`);
+    assert.equal(typed, "next");
+  });
+
   it("shows the command of a button, confirms a replacement and shows the emulator's error", async (t) => {
     const page = await tab(t, { permissions: ["clipboard-read", "clipboard-write"] });
     const emulator = await startTestEmulator(t);

@@ -47,6 +47,8 @@ export const replaceTrace = (trace: string | undefined): string => replacePart({
 
 export const navigate = (to: string): void => {
   location.hash = to;
+  // The browser reports the change later, when the user may already type the next search.
+  hash.value = location.hash;
 };
 
 /** Follows the address: links, back and forward. */
