@@ -326,6 +326,21 @@ describe("user journeys in the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  it("does not apply the clock modes that the arrow keys pass", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    await openConsole(page, emulator);
+    const settings: (string | null)[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "PUT") settings.push(request.postData());
+    });
+    await page.getByLabel("Clock mode", { exact: true }).focus();
+    // The first key opens the list.
+    for (const key of ["ArrowDown", "End", "ArrowUp", "Enter"]) await page.keyboard.press(key);
+    await page.getByRole("contentinfo").getByText("Clock: 1 h per second").waitFor();
+    assert.deepEqual(settings, ['{"mode":"real","speed":3600}']);
+  });
+
   it("keeps what a user types right after a search", async (t) => {
     const page = await tab(t);
     await openConsole(page, await startTestEmulator(t));

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { toIsoSeconds } from "../../base/clock.ts";
 import { connection, explainDenied } from "../api/call.ts";
@@ -79,6 +80,18 @@ const toSettings = ({ mode, speed }: (typeof choices)[number]) => ({
   body: { mode, ...(speed === undefined ? {} : { speed }) },
 });
 
+/**
+ * Opens a list before an arrow key moves in it. A closed list would apply each choice on the way, such as an hour per
+ * second between "Paused" and "Auto-advance".
+ */
+function openBeforeMoving(event: TargetedKeyboardEvent<HTMLSelectElement>): void {
+  const list = event.currentTarget;
+  if (!/^(?:Arrow(?:Up|Down)|Home|End|Page(?:Up|Down))$/.test(event.key)) return;
+  if (!CSS.supports("selector(:open)") || list.matches(":open")) return;
+  event.preventDefault();
+  list.showPicker();
+}
+
 /** Shows the clock mode as a choice. */
 function Mode({ read }: { readonly read: Clock }) {
   const chosen = choices.findIndex((choice) => matchesChoice(read, choice));
@@ -90,6 +103,7 @@ function Mode({ read }: { readonly read: Clock }) {
         value={String(chosen)}
         disabled={explainDenied("clock.set") !== undefined || connection.value === "lost"}
         title={explainDenied("clock.set")}
+        onKeyDown={openBeforeMoving}
         onChange={({ currentTarget }) => {
           const choice = choices[Number(currentTarget.value)];
           if (choice) void performAction("clock.set", toSettings(choice), () => `Clock: ${choice.words}`);
