@@ -109,6 +109,21 @@ describe("live updates of the console", { skip }, () => {
     await page.getByRole("heading", { name: "T-1 no longer exists" }).waitFor();
   });
 
+  it("cancels a confirmation when the state is replaced", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    await openConsole(page, emulator, "#/contracts/T-1");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete T-1?" });
+    await dialog.waitFor();
+    await emulator.control("POST", "reset");
+    await createDraftContract(emulator.api, { contract_name: "Of a colleague" });
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("contentinfo").getByText("Canceled, because the state was replaced").waitFor();
+    await page.getByRole("heading", { name: "Of a colleague" }).waitFor();
+  });
+
   it("shows all data after a restart once a user signs in again", async (t) => {
     const page = await tab(t);
     const first = await startTestEmulator(t);

@@ -12,7 +12,7 @@ import {
 } from "../api/call.ts";
 import { getOutline } from "../api/operations.ts";
 import { formatQuery } from "../format.ts";
-import { readAll } from "../state/act.ts";
+import { readAll, replacedStates } from "../state/act.ts";
 import { loadReadiness, setClock } from "../state/clock.ts";
 import { type Delivery, deliveries, mergeDeliveries, setFaults } from "../state/deliveries.ts";
 import { mergeRequests } from "../state/requests.ts";
@@ -180,8 +180,11 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
     switch (event.event) {
       // Changes between the reading of the page and the beginning of its stream have no event.
       case "begin":
+        void readAll();
+        break;
       case "resync":
       case "state":
+        replacedStates.value += 1;
         void readAll();
         break;
       case "clock":

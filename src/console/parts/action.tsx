@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { systemWallClock } from "../../base/clock.ts";
 import { connection, explainDenied } from "../api/call.ts";
 import type { OperationId, OperationInput, OperationResult } from "../api/operations.ts";
-import { type ActionOutcome, formatCommand, performAction } from "../state/act.ts";
+import { type ActionOutcome, formatCommand, lastAction, performAction, replacedStates } from "../state/act.ts";
 import { Icon } from "./messages.tsx";
 
 interface ActionProps<Id extends OperationId> {
@@ -103,17 +103,31 @@ const askForConfirmation = (question: Question): Promise<boolean> =>
 export function Confirm() {
   const open = pendingQuestion.value;
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (open) dialog.current?.showModal();
-  }, [open]);
-  if (!open) return null;
-  const { title, consequence, confirmLabel } = open.question;
   const end = (isConfirmed: boolean) => {
+    if (pendingQuestion.peek() !== open) return;
     // The dialog closes while the pressed button still exists, so that the button gets the focus back.
     dialog.current?.close();
     pendingQuestion.value = undefined;
-    open.answer(isConfirmed);
+    open?.answer(isConfirmed);
   };
+  useEffect(() => {
+    if (!open) return;
+    dialog.current?.showModal();
+    const before = replacedStates.peek();
+    const stop = replacedStates.subscribe((count) => {
+      if (count === before) return;
+      end(false);
+      const words = "Canceled, because the state was replaced: the same ID may now be another object";
+      lastAction.value = { state: "done", outcome: { tone: "warn", words } };
+    });
+    return () => {
+      stop();
+      // After the end of the session, the next one may be that of another emulator.
+      end(false);
+    };
+  }, [open]);
+  if (!open) return null;
+  const { title, consequence, confirmLabel } = open.question;
   return (
     <dialog class="confirm" ref={dialog} aria-labelledby="question" onCancel={() => end(false)}>
       <h2 id="question">{title}</h2>

@@ -25,6 +25,9 @@ export interface PerformedAction {
 /** Result of an action. Bad news has its own tone. */
 export type ActionOutcome = string | { readonly tone: "good" | "warn" | "bad"; readonly words: string };
 
+/** Counts replaced states, and gaps in the events, in which the state may have been replaced. */
+export const replacedStates = signal(0);
+
 export const lastAction = signal<PerformedAction | undefined>(undefined);
 
 export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationInput<Id>): string =>
