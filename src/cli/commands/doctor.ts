@@ -19,6 +19,7 @@ import {
 import { formatNextCommand } from "../parse/argv.ts";
 import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
 import { explainError } from "../process/exit.ts";
+import { createSentSecretRedactor } from "../process/redact.ts";
 import { withSpinner } from "../prompt/terminal.ts";
 import {
   type CheckResult,
@@ -50,7 +51,12 @@ const doctor = defineCommand({
       await checkEmulator(context),
       ...(await checkWebhooks(context)),
     ]);
-    const rows = findings.map(({ kind: _, hint, ...rest }) => ({ ...rest, hint: hint ?? null }));
+    // Users attach the output to bug reports. A service can have echoed a rejected secret.
+    const redact = createSentSecretRedactor(context.host);
+    const rows = findings.map(({ check, status, detail, hint }) => ({
+      ...{ check, status, detail: redact(detail) },
+      hint: hint === undefined ? null : redact(hint),
+    }));
     await output.show(rows, {
       fields: ["check", "status", "detail", "hint"],
       columns: ["check", "status", { name: "detail", shrinkPriority: 1, minWidth: 24, purpose: true }],

@@ -71,13 +71,15 @@ export function rememberSentSecrets(host: Host, request: SentRequest): void {
 }
 
 /** Masks all secrets that this run has sent, because services and receivers echo rejected values. */
-export function redactSentSecrets(host: Host, text: string): string {
-  const secrets = new Set(
-    getSentRequests(host)
-      .flatMap(findSecrets)
-      .filter((secret) => secret.length >= minSecretLength),
-  );
-  return [...secrets].reduce((redacted, secret) => redacted.replaceAll(secret, secretMask), text);
+export const redactSentSecrets = (host: Host, text: string): string => createSentSecretRedactor(host)(text);
+
+export function createSentSecretRedactor(host: Host): (text: string) => string {
+  const secrets = getSentRequests(host)
+    .flatMap(findSecrets)
+    .filter((secret) => secret.length >= minSecretLength);
+  // The text can be JSON, in which quotes are escaped.
+  const forms = new Set(secrets.flatMap((secret) => [JSON.stringify(secret).slice(1, -1), secret]));
+  return (text) => [...forms].reduce((redacted, form) => redacted.replaceAll(form, secretMask), text);
 }
 
 /** Headers with credentials. An emulator's address can appear as a credential in other headers. */

@@ -5,6 +5,7 @@ import { setOutput } from "../../../output/ci.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
+import { redactSentSecrets } from "../../../process/redact.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
 import { InputError } from "./input/format.ts";
 import type { InputSource } from "./input/source.ts";
@@ -34,7 +35,9 @@ export async function performJob(attempt: JobAttempt, context: Context): Promise
     if (stop && !isDiscarded && !context.globals.json) await warnStopped(record, context);
     await job?.close();
     const end =
-      job && !isDiscarded ? { ...job.counts, distinct, stoppedBecause: stop && getMessage(stop.error) } : undefined;
+      job && !isDiscarded
+        ? { ...job.counts, distinct, stoppedBecause: stop && describeStop(stop.error, context) }
+        : undefined;
     await writeResultFiles(folder, record, end, stop !== undefined, context);
   } finally {
     await lock.release();
@@ -67,7 +70,7 @@ async function attemptJob({ folder, record, source, isResumed }: JobAttempt, con
     const work = findBulkJobKind(record.command)!;
     const result = await runJob({ record, work, job, isResumed }, source, context).catch(async (error: unknown) => {
       // If the log cannot be written, its error is already reported or less important than this one.
-      await job!.note("stopped", getMessage(error)).catch(() => {});
+      await job!.note("stopped", describeStop(error, context)).catch(() => {});
       throw error;
     });
     await job.note("finished");
@@ -92,7 +95,9 @@ function createStopError(error: unknown, { id, resume }: JobRecord, doneRows: nu
   return new PartialFailureError(stopError, [summary], { next: resume, repeatable: true });
 }
 
-const getMessage = (error: unknown): string => (error as Error)?.message ?? String(error);
+/** The log and the report must not contain a secret that the service has echoed. */
+const describeStop = (error: unknown, { host }: Context): string =>
+  redactSentSecrets(host, (error as Error)?.message ?? String(error));
 
 async function announceJob(
   { id, command, input, target }: JobRecord,

@@ -5,6 +5,7 @@ import { withRetries } from "../../../../client/network-failure.ts";
 import { buildRequest, type HttpRequest } from "../../../../client/request.ts";
 import { readResponse, requireValidValue } from "../../../../client/response.ts";
 import type { Context } from "../../../command.ts";
+import { createSentSecretRedactor } from "../../../process/redact.ts";
 import { requireConfirmed } from "./job-kinds.ts";
 import { addCounts } from "./log/job-log.ts";
 import type { JobRun } from "./log/jobs.ts";
@@ -23,12 +24,19 @@ interface SendResult {
 export const createResult = (moved: number | null): SendResult => ({ moved, failures: new Map() });
 
 /** Rejects the rows that the error names by their positions, or all of these rows if it names none. */
-function createRejection(error: ServiceError, from: number, count: number): SendResult & { readonly isPart: boolean } {
-  const { code = `http_${error.status}`, message, fields } = error.problem;
+function createRejection(
+  error: ServiceError,
+  from: number,
+  count: number,
+  { host }: Context,
+): SendResult & { readonly isPart: boolean } {
+  const redact = createSentSecretRedactor(host);
+  const { code = `http_${error.status}`, fields } = error.problem;
+  const message = redact(error.problem.message);
   const failures = new Map<number, RowFailure>();
   for (const field of fields) {
     const [, position, fieldMessage] = /^[\w.]+\.(\d+): (.*)$/s.exec(field) ?? [];
-    if (Number(position) < count) failures.set(from + Number(position), { code, message: fieldMessage! });
+    if (Number(position) < count) failures.set(from + Number(position), { code, message: redact(fieldMessage!) });
   }
   const isPart = failures.size > 0 && failures.size < count;
   if (failures.size === 0) for (let i = 0; i < count; i += 1) failures.set(from + i, { code, message });
@@ -62,7 +70,7 @@ export async function openSender({ record, work, isResumed }: JobRun, progress: 
       } catch (error) {
         if (!isRowError(error)) throw error;
         if (!isDivisible || error.status !== 413) {
-          const rejection = createRejection(error, from, values.length);
+          const rejection = createRejection(error, from, values.length, context);
           return rejection.isPart ? sendOthers(rejection, from, values, batchKey) : rejection;
         }
         tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
