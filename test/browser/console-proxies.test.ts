@@ -6,6 +6,7 @@ import { createConsoleAddress } from "../support/console.ts";
 import { createDraftContract } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
+import { startRelay } from "./relay.ts";
 
 const { skip, tab } = createTestBrowser();
 
@@ -100,6 +101,32 @@ describe("console behind a proxy", { skip }, () => {
     await page.goto(getViewUrl(emulator, "#/deliveries"));
     assert.equal(await page.getByRole("list", { name: "Deliveries" }).getByRole("listitem").count(), 2);
     await page.locator(".now time", { hasText: "03:09:05" }).waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  });
+
+  it("shows no delivery of a replaced state, whose events arrive together", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    const relay = await startRelay(t, emulator.routerUrl);
+    await emulator.control("PUT", "snapshots/prepared");
+    const address = (await createConsoleAddress(emulator)).replace(emulator.routerUrl, relay.url);
+    await page.goto(address);
+    await page.getByRole("region", { name: "Webhook 1: Hooks" }).getByRole("toolbar").waitFor();
+    await page.goto(address.replace(/#.*/, "#/deliveries"));
+    const deliveries = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
+    await deliveries.first().waitFor();
+    const resumed = await hold(page, events);
+    relay.cut();
+    relay.lead(emulator.routerUrl);
+    await resumed.first;
+    for (const _ of [2, 3]) await createDraftContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
+    await emulator.control("POST", "snapshots/prepared/restore");
+    resumed.release();
+    await page.getByText("Reconnecting").waitFor({ state: "detached" });
+    await createDraftContract(emulator.api);
+    await page.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
+    assert.equal(await deliveries.count(), 2);
     await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 

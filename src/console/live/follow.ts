@@ -14,7 +14,7 @@ import { getOutline } from "../api/operations.ts";
 import { formatQuery } from "../format.ts";
 import { readAll, replacedStates } from "../state/act.ts";
 import { loadReadiness, setClock } from "../state/clock.ts";
-import { type Delivery, deliveries, mergeDeliveries, setFaults } from "../state/deliveries.ts";
+import { type DeliveryChange, mergeDeliveries, setFaults } from "../state/deliveries.ts";
 import { mergeRequests } from "../state/requests.ts";
 import { markChanged } from "../state/route.ts";
 
@@ -175,7 +175,7 @@ const changedTopics = { contract: "contracts", email: "emails", device: "devices
 
 /** Updates the view from an event. */
 function applyEvents(events: readonly EmulatorEvent[]): void {
-  const changedDeliveries: Delivery[] = [];
+  let changes: DeliveryChange[] = [];
   for (const event of events) {
     switch (event.event) {
       // Changes between the reading of the page and the beginning of its stream have no event.
@@ -185,13 +185,15 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
       case "resync":
       case "state":
         replacedStates.value += 1;
+        // Earlier changes can be of another state.
+        changes = [];
         void readAll();
         break;
       case "clock":
         setClock(event.clock);
         break;
       case "delivery":
-        changedDeliveries.push(...withAttempt(event.delivery, changedDeliveries));
+        changes.push(event.delivery);
         markChanged("deliveries");
         break;
       case "request":
@@ -206,17 +208,7 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
         markChanged(changedTopics[event.event]);
     }
   }
-  if (changedDeliveries.length > 0) mergeDeliveries(changedDeliveries);
-}
-
-type DeliveryEvent = Extract<EmulatorEvent, { event: "delivery" }>["delivery"];
-
-/** Returns the delivery with the new attempt, without adding an attempt twice. */
-function withAttempt({ attempt, ...record }: DeliveryEvent, earlier: readonly Delivery[]): Delivery[] {
-  const knownRequest = earlier.findLast(({ id }) => id === record.id) ?? deliveries.value.get(record.id);
-  const attempts = knownRequest?.attempts ?? [];
-  const isNew = attempt !== null && attempts.every(({ number }) => number !== attempt.number);
-  return [{ ...record, attempts: isNew ? [...attempts, attempt] : attempts }];
+  if (changes.length > 0) mergeDeliveries(changes);
 }
 
 type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;

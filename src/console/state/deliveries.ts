@@ -71,16 +71,20 @@ export function readWebhooks(): Promise<void> {
   return webhooksRead;
 }
 
+/** A change of a delivery, with the attempt that ended, but without earlier attempts. */
+export type DeliveryChange = Omit<Delivery, "attempts"> & { readonly attempt: Delivery["attempts"][number] | null };
+
 let reading = 0;
-/** Deliveries of events since the reading began. Its responses may be older. */
-const changedSince = new Map<number, Delivery>();
+/** Changes since the reading began. Its responses may be older. */
+let changedSince: DeliveryChange[] | undefined;
 
 /** Loads the webhooks and all deliveries, newest first. The view grows as they arrive. */
 export async function readDeliveries(): Promise<void> {
   reading += 1;
   const currentReading = reading;
   const found = new Map<number, Delivery>();
-  changedSince.clear();
+  const changes: DeliveryChange[] = [];
+  changedSince = changes;
   let offset = 0;
   const [, first] = await Promise.all([readWebhooks(), callOperation("deliveries.list", { query: { limit: page } })]);
   for (let { items, total: all } = first; currentReading === reading; ) {
@@ -89,10 +93,11 @@ export async function readDeliveries(): Promise<void> {
     const isComplete = items.length < page || found.size >= Math.min(all, maxHeldDeliveries);
     // A list that is read at intervals does not shrink each time.
     if (isComplete || connection.value !== "polling") {
-      deliveries.value = new Map([...found, ...changedSince]);
+      deliveries.value = applyChanges(found, changes);
       totalDeliveries.value = Math.max(all, deliveries.value.size);
     }
     if (isComplete) {
+      changedSince = undefined;
       areDeliveriesRead.value = true;
       return;
     }
@@ -101,14 +106,22 @@ export async function readDeliveries(): Promise<void> {
   }
 }
 
-export function mergeDeliveries(changed: readonly Delivery[]): void {
-  const all = new Map(deliveries.value);
-  for (const delivery of changed) {
-    if (!all.has(delivery.id)) totalDeliveries.value = (totalDeliveries.value ?? 0) + 1;
-    all.set(delivery.id, delivery);
-    changedSince.set(delivery.id, delivery);
+export function mergeDeliveries(changes: readonly DeliveryChange[]): void {
+  changedSince?.push(...changes);
+  const previous = deliveries.value;
+  deliveries.value = applyChanges(previous, changes);
+  totalDeliveries.value = (totalDeliveries.value ?? 0) + deliveries.value.size - previous.size;
+}
+
+/** Adds attempts to deliveries, each only once. */
+function applyChanges(known: ReadonlyMap<number, Delivery>, changes: readonly DeliveryChange[]) {
+  const all = new Map(known);
+  for (const { attempt, ...record } of changes) {
+    const attempts = all.get(record.id)?.attempts ?? [];
+    const isNew = attempt !== null && attempts.every(({ number }) => number !== attempt.number);
+    all.set(record.id, { ...record, attempts: isNew ? [...attempts, attempt] : attempts });
   }
-  deliveries.value = all;
+  return all;
 }
 
 export const faults = signal<readonly Fault[]>([]);
