@@ -130,6 +130,19 @@ describe("console behind a proxy", { skip }, () => {
     await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 
+  it("says that an action had no response while the stream does not arrive", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await hold(page, events);
+    await page.goto(await createConsoleAddress(emulator));
+    const foot = page.getByRole("contentinfo");
+    await foot.getByText("No live updates").waitFor();
+    await page.route("**/clock/advance", (route) => route.abort(), { times: 1 });
+    await page.getByRole("button", { name: "+5 min", exact: true }).click();
+    await foot.getByText("The emulator responds again. Check whether the last action took effect").waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  });
+
   it("does not take the error page of a proxy for a response of the emulator", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);

@@ -55,7 +55,9 @@ export function followEmulator(): void {
     if (count > 0) reportDoubt();
   });
   // The browser notices first that the network is down or up again, although the emulator may not depend on it.
-  addEventListener("offline", reportDoubt);
+  addEventListener("offline", () => {
+    if (connection.value === "live") reportDoubt();
+  });
   addEventListener("online", () => {
     if (connection.value === "lost") onward.abort();
   });
@@ -77,10 +79,14 @@ export function followEmulator(): void {
   else void followAsLeader();
 }
 
-/** After a request without a connection, the tab with the stream opens a new one to check the connection. */
+/**
+ * After a request without a connection, the tab with the stream opens a new one to check the connection. Without a
+ * stream, the next check follows within seconds.
+ */
 function reportDoubt(): void {
   if (!isLeading) broadcast({ doubt: true });
   else if (connection.value === "live") onward.abort();
+  else if (connection.value === "polling") setConnection("lost");
 }
 
 const broadcast = (message: FollowMessage): void => tabs?.postMessage(message);
@@ -133,7 +139,7 @@ async function checkRepeatedly(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const hasResponded = loadReadiness().then(
       () => true,
-      () => false,
+      (error: CallError) => !error.isUnreachable,
     );
     const responds = await Promise.race([hasResponded, systemWallClock.sleep(maxOpeningMs, signal)]);
     if (signal.aborted) return;
