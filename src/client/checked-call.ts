@@ -111,11 +111,18 @@ export function findIssues(schema: z.ZodType, value: unknown): readonly z.core.$
   }
 }
 
-/** Finds the first issues of a value with too many of them, in longer and longer beginnings of its lists. */
+/**
+ * Finds the first issues of a value with too many of them, in longer and longer beginnings of its lists. Finds none in
+ * an object with too many of them, or in a value that is too deep.
+ */
 function findFirstIssues(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
-  for (let maxLength = 10; maxLength < 100_000; maxLength *= 2) {
-    const issues = schema.safeParse(shortenLists(value, maxLength), { jitless: true }).error?.issues ?? [];
-    if (issues.length > 0) return issues.slice(0, 10);
+  try {
+    for (let maxLength = 10; maxLength < 100_000; maxLength *= 2) {
+      const issues = schema.safeParse(shortenLists(value, maxLength), { jitless: true }).error?.issues ?? [];
+      if (issues.length > 0) return issues.slice(0, 10);
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
   }
   return [];
 }

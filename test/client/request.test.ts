@@ -106,6 +106,15 @@ describe("request construction", () => {
     assert.deepEqual(findProblems(late), [createProblem(79), rest]);
   });
 
+  it("rejects an object with more invalid values than can be reported", () => {
+    const declared = createWithAuth("none", json(z.object({ metadata: z.record(z.string(), z.string()) })));
+    const metadata = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`key-${at}`, at]));
+    assert.throws(() => CheckedCall.check(declared, { params: { cluster_id: "c" }, body: { metadata } }), {
+      name: "InvalidArgumentsError",
+      problems: [{ in: "body", path: [], message: "too many invalid values to list", missing: false }],
+    });
+  });
+
   it("sends the key of the named cluster, the general key or no key", () => {
     const call = (cluster: string, clusterKey?: string) =>
       checkAndBuildRequest(createWithAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
