@@ -39,6 +39,7 @@ interface ComparedDelivery {
 /** Opens a receiver for the webhooks of a replay, which responds as the recorded receiver did. */
 export async function openReplayReceiver(exchanges: readonly CorpusExchange[], links: ReplayLinks, now: () => number) {
   const recorded = groupDeliveries(exchanges);
+  const maxCompared = Math.max(minCompared, Math.floor(maxComparisons / recorded.length));
   const olderWebhooks = findOlderWebhooks(exchanges, recorded);
   const receivedByKey = new Map<string, ReceivedDelivery>();
   /** Recorded deliveries whose responses no received one gets. */
@@ -173,7 +174,9 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
 }
 
 /** A comparison takes about 20 microseconds, so comparing thousands of deliveries with each other takes minutes. */
-const maxCompared = 50;
+const maxComparisons = 20_000;
+/** Number of recorded deliveries that a received one is compared with, also if there are many. */
+const minCompared = 50;
 
 const unknownContract = "no response of the replay contains the contract of the webhook";
 
