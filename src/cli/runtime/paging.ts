@@ -29,11 +29,12 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   let last = first;
   let isChanged = false;
   for (let page = 2; all.length < Number(last[total]); page += 1) {
+    const previous = getRows(last, rows);
     last = await fetch({ ...query, [by]: by === "page" ? page : all.length });
     const rowsOfPage = getRows(last, rows);
     if (rowsOfPage.length === 0) break;
     isChanged ||= last[total] !== first[total];
-    if (!isChanged && haveSameIds(rowsOfPage, all.slice(-rowsOfPage.length))) {
+    if (!isChanged && haveSameIds(rowsOfPage, previous)) {
       const message = `The service responded to another ${by} with the same rows. The rest of the list is unknown.`;
       throw new CommandFailedError("failed", "repeated_rows", message, { hint: `It seems to ignore ${by}.` });
     }
@@ -45,9 +46,11 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   return { ...first, [rows]: [...new Map(all.map((row) => [getKey(row), row])).values()] };
 }
 
+/** The last page can be shorter, and its rows can be those before it if a row was created and another one deleted. */
 function haveSameIds(page: readonly unknown[], previous: readonly unknown[]): boolean {
   const getId = (row: unknown) => (row as Part | null)?.id;
-  return page.every((row, at) => getId(row) !== undefined && getId(row) === getId(previous[at]));
+  const isSame = (row: unknown, at: number) => getId(row) !== undefined && getId(row) === getId(previous[at]);
+  return page.length === previous.length && page.every(isSame);
 }
 
 export async function reportMoreRows(

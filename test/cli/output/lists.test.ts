@@ -97,6 +97,24 @@ it("--all tells that the list has changed if rows are missing", async (t) => {
   assert.equal(stderr, "2 of 3 shown. The list has changed. For all, repeat the command\n");
 });
 
+it("--all tells that the list has changed if a created and a deleted row moved the last page", async (t) => {
+  const { svc, emulator } = await startCliEmulator(t);
+  for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
+  let lastRow: unknown;
+  const url = await startDeviatingService(
+    t,
+    emulator.clusters[0]!.url,
+    ({ json }) => {
+      const page = json as { results: unknown[] };
+      if (page.results.length === 1) page.results = [lastRow];
+      lastRow = page.results.at(-1);
+    },
+    "responses",
+  );
+  const { exit, stderr } = await svc(`contracts list --all --limit 2 --base-url ${url}`);
+  assert.deepEqual([exit, stderr], [0, "2 of 3 shown. The list has changed. For all, repeat the command\n"]);
+});
+
 it("--all fails if the service ignores the page", async (t) => {
   const { svc, emulator } = await startCliEmulator(t);
   for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
