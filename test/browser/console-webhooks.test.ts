@@ -202,7 +202,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await emulator.control("POST", "activities", { body: { activity } });
     await openConsole(page, emulator);
     await page.setViewportSize({ width: 390, height: 800 });
-    const sentence = page.locator(".nothing");
+    const sentence = page.locator(".nothing", { hasNotText: "Loading" });
     await sentence.waitFor();
     const before = await sentence.boundingBox();
     const hidden = await page.evaluate(`(() => {
