@@ -7,12 +7,12 @@ const expectedValues = lookupTable<string>({
   date: "a date (2031-01-02)",
   datetime: "a time (2031-01-02T03:04:05Z)",
   email: "an e-mail address",
+  guid: "a UUID",
   int: "an integer",
   number: "a number",
   object: "an object",
   record: "an object",
   string: "a string",
-  uuid: "a UUID",
 });
 
 /**

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
+import { putExternalMetadata } from "../../src/api/contracts/external-metadata.ts";
 import { defineOperation, empty, form, json, type Operation, raw, stream } from "../../src/api/operation.ts";
 import { contracts, router, storage } from "../../src/api/services.ts";
 import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
@@ -104,6 +105,15 @@ describe("request construction", () => {
     assert.deepEqual(findProblems(Array(300_000).fill(1)), [...first, rest]);
     const late = [...Array(79).fill(""), ...Array(300_000).fill(1)];
     assert.deepEqual(findProblems(late), [createProblem(79), rest]);
+  });
+
+  it("words a wrong UUID like other wrong values", () => {
+    const external_metadata = { record_type: "deal", object_configuration_id: "1" };
+    const args = { params: { contract_id: "T-1" }, body: { external_metadata } };
+    const path = ["external_metadata", "object_configuration_id"];
+    assert.throws(() => CheckedCall.check(putExternalMetadata, args), {
+      problems: [{ in: "body", path, message: "must be a UUID", missing: false }],
+    });
   });
 
   it("rejects an object with more invalid values than can be reported", () => {
