@@ -120,8 +120,29 @@ describe("live updates of the console", { skip }, () => {
     await emulator.control("POST", "reset");
     await createDraftContract(emulator.api, { contract_name: "Of a colleague" });
     await dialog.waitFor({ state: "detached" });
-    await page.getByRole("contentinfo").getByText("Canceled, because the state was replaced").waitFor();
+    await page.getByRole("contentinfo").getByText("Canceled, because the state may have been replaced").waitFor();
     await page.getByRole("heading", { name: "Of a colleague" }).waitFor();
+  });
+
+  it("cancels a confirmation after a gap in the events, without claiming that the state was replaced", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    const relay = await startRelay(t, emulator.routerUrl);
+    const address = (await createConsoleAddress(emulator)).replace(emulator.routerUrl, relay.url);
+    await page.goto(address);
+    await page.getByText("2031-01-02").first().waitFor();
+    await page.goto(address.replace(/#.*/, "#/contracts/T-1"));
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete T-1?" });
+    await dialog.waitFor();
+    const frame = { contentType: "text/event-stream", body: 'id: 1-0\ndata: {"event":"resync"}\n\n' };
+    await page.route(/_emulator\/events/, (route) => route.fulfill(frame), { times: 1 });
+    relay.cut();
+    relay.lead(emulator.routerUrl);
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("contentinfo").getByText("Canceled, because the state may have been replaced").waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 
   it("shows all data after a restart once a user signs in again", async (t) => {

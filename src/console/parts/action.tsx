@@ -117,7 +117,7 @@ export function Confirm() {
     const stop = replacedStates.subscribe((count) => {
       if (count === before) return;
       end(false);
-      const words = "Canceled, because the state was replaced: the same ID may now be another object";
+      const words = "Canceled, because the state may have been replaced: the same ID may now be another object";
       lastAction.value = { state: "done", outcome: { tone: "warn", words } };
     });
     return () => {
