@@ -53,22 +53,19 @@ const page = 500;
 export const maxHeldDeliveries = 10_000;
 
 let webhooksRead: Promise<void> | undefined;
-let areWebhooksStale = false;
+let nextWebhooksRead: Promise<void> | undefined;
 
-/** Loads the webhooks, one request at a time. A call during a request makes it load them again. */
+/** Loads the webhooks, one request at a time. Calls during a request share the next one. */
 export function readWebhooks(): Promise<void> {
-  areWebhooksStale = true;
-  webhooksRead ??= (async () => {
-    try {
-      while (areWebhooksStale) {
-        areWebhooksStale = false;
-        webhooks.value = await callOperation("emulator-webhooks.list");
-      }
-    } finally {
-      webhooksRead = undefined;
-    }
-  })();
-  return webhooksRead;
+  nextWebhooksRead ??= loadWebhooksAfter(webhooksRead);
+  return nextWebhooksRead;
+}
+
+async function loadWebhooksAfter(previous: Promise<void> | undefined): Promise<void> {
+  await previous?.catch(() => undefined);
+  webhooksRead = nextWebhooksRead;
+  nextWebhooksRead = undefined;
+  webhooks.value = await callOperation("emulator-webhooks.list");
 }
 
 /** A change of a delivery, with the attempt that ended, but without earlier attempts. */
