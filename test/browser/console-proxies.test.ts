@@ -155,6 +155,15 @@ describe("console behind a proxy", { skip }, () => {
     assert.equal(await foot.getByText("responded with status").count(), 0);
   });
 
+  it("shows that a proxy responded to a read with an error page", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    const badGateway = { status: 502, contentType: "text/html", body: "<h1>Bad Gateway</h1>" };
+    await page.route(/_emulator\/contracts\?/, (route) => route.fulfill(badGateway));
+    await openConsole(page, emulator, "#/contracts");
+    await page.getByText("A proxy responded with status 502 instead of the emulator.").waitFor();
+  });
+
   it("names the address instead of a command if the emulator is on another machine", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t, { publicUrl: "http://sandbox.example:8443/team" });

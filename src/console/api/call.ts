@@ -41,6 +41,9 @@ export class CallError extends Error {
   };
 }
 
+/** The emulator itself did not respond. */
+export class ProxyError extends CallError {}
+
 /**
  * The session is in the storage of this origin: unlike a cookie, it is not sent to other ports, and the page decides
  * when to send it. All tabs share it, and it ends with the emulator. It is only valid together with a cookie that
@@ -152,7 +155,11 @@ export async function callOperation<Id extends OperationId>(
   }).catch(failUnreachable);
   const answer = tryParseJson(await response.text().catch(failUnreachable));
   // A proxy responds with a page for an emulator that does not respond, or not in time.
-  if (response.status >= 502 && answer === undefined) failUnreachable();
+  if (response.status >= 502 && answer === undefined) {
+    // Whether a change took effect is unknown. Another check after a read would only repeat the read.
+    if (method !== "GET") failUnreachable();
+    throw new ProxyError(response.status, `A proxy responded with status ${response.status} instead of the emulator.`);
+  }
   if (response.status === 401) forgetSession(sentToken);
   if (!response.ok) throw CallError.fromResponse(response.status, answer);
   return answer as OperationResult<Id>;

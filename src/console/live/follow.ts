@@ -8,6 +8,7 @@ import {
   failedCallCount,
   forgetSession,
   getSessionHeaders,
+  ProxyError,
   session,
 } from "../api/call.ts";
 import { getOutline } from "../api/operations.ts";
@@ -139,7 +140,7 @@ async function checkRepeatedly(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const hasResponded = loadReadiness().then(
       () => true,
-      (error: CallError) => !error.isUnreachable,
+      (error: CallError) => !(error.isUnreachable || error instanceof ProxyError),
     );
     const responds = await Promise.race([hasResponded, systemWallClock.sleep(maxOpeningMs, signal)]);
     if (signal.aborted) return;
