@@ -250,6 +250,8 @@ async function open(
     const { listener, url: internalUrl } = await binding;
     closing.push(() => listeners.stop(listener));
     const url = resolvePublicUrl(row.id, internalUrl, routerUrl, options);
+    if (options.publicUrl !== undefined && url === internalUrl && !Object.hasOwn(options.clusterUrls ?? {}, row.id))
+      log(`clients get ${url} for ${row.id}. To set its public address: --public-url ${row.id}=URL`);
     const cluster = { ...rest, url, internalUrl, external: false };
     const inbox = new RequestInbox(settings.inboxBytes, hideControlTokens);
     inboxes.set(cluster.id, inbox);

@@ -195,7 +195,8 @@ describe("svc emulator exec", () => {
       stdout: "",
       stderr: `${open}but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME\n`,
     });
-    const hostFlags = ["--allowed-host", "box.example", "--public-url", "https://sandbox.example"];
+    const publicUrls = ["", "eu-1=", "us-1="].flatMap((name) => ["--public-url", `${name}https://sandbox.example`]);
+    const hostFlags = ["--allowed-host", "box.example", ...publicUrls];
     assert.equal((await execOn("0.0.0.0", ...hostFlags)).stderr, `${open}under box.example, sandbox.example\n`);
     for (const host of ["127.0.0.1", "localhost"])
       assert.deepEqual(await execOn(host), { exit: 0, stdout: "", stderr: "" });

@@ -26,3 +26,14 @@ it("the router reaches its own clusters when their public addresses are for clie
   assert.equal(completion.status, 200, JSON.stringify(completion.body));
   assert.equal((completion.body as { cluster_url: string }).cluster_url, "https://us.invalid/");
 });
+
+it("a cluster without a public address is reported if the router has one", async (t) => {
+  const lines: string[] = [];
+  const { clusters } = await startTestEmulator(t, {
+    publicUrl: "https://router.invalid",
+    clusterUrls: { "eu-1": "https://eu.invalid" },
+    log: (line) => lines.push(line),
+  });
+  const { url } = clusters.find(({ id }) => id === "us-1")!;
+  assert.deepEqual(lines, [`clients get ${url} for us-1. To set its public address: --public-url us-1=URL`]);
+});
