@@ -71,7 +71,11 @@ export class HotStandby {
     for (const { id, position } of clusters) await this.getListener(id, position);
     const isNew = !this.#hasNotified && !this.#isLeading;
     this.#hasNotified = true;
-    if (isNew) await this.#options.onLeadership(router_url, token);
+    if (!isNew) return;
+    await this.#options.onLeadership(router_url, token).catch((error) => {
+      this.#hasNotified = false;
+      throw error;
+    });
   }
 
   /** Returns the listener of a cluster in this process. It forwards until this process leads. */

@@ -168,7 +168,15 @@ const actionsByCall = lookupTable<string>({
   ...{ open: "open", read: "read", readlink: "read", scandir: "read", stat: "read", lstat: "read", fstat: "read" },
   ...{ realpath: "read", access: "read", write: "write", fsync: "write", fdatasync: "write", datasync: "write" },
   ...{ ftruncate: "write", mkdir: "create", mkdtemp: "create", symlink: "create", link: "create", unlink: "remove" },
-  ...{ rmdir: "remove", rm: "remove", rename: "rename", chmod: "change", fchmod: "change", spawn: "run" },
+  ...{
+    rmdir: "remove",
+    rm: "remove",
+    rename: "rename",
+    chmod: "change",
+    fchmod: "change",
+    spawn: "run",
+    watch: "watch",
+  },
 });
 
 /** Explains an interrupted run. The run prints a message only if it completed some work. */

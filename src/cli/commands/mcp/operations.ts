@@ -128,7 +128,7 @@ const requestFlags = ["activity", "outcome", "status", "contract", "webhook", "c
  */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
   const flag = name.replaceAll(/_+/g, "-");
-  const [plainFlag, operator] = flag.split("[$", 2);
+  const [, plainFlag, operator] = /^([\w-]+)(\[\$\w+\])?$/.exec(flag) ?? [];
   const isOfRequest = ({ in: location }: ListedCommand["flags"][number]) =>
     location === undefined ? requestFlags.includes(flag) : location === "query" || location === "headers";
   const spec = flags.find((spec) => spec.flag === plainFlag && isOfRequest(spec));
