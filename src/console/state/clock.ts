@@ -10,20 +10,20 @@ export type Clock = OperationResult<"clock.show">;
 export const clock = signal<(Clock & { readonly readAt: number }) | undefined>(undefined);
 const wallNow = signal(systemWallClock.now());
 
-let settings = 0;
+let changeCount = 0;
 
 export const setClock = (read: Clock): void => {
-  settings += 1;
+  changeCount += 1;
   wallNow.value = systemWallClock.now();
   clock.value = { ...read, readAt: systemWallClock.now() };
 };
 
 /** Reads the clock, unless an event or a later response sets it first. */
 export const readClock = async (): Promise<void> => {
-  settings += 1;
-  const before = settings;
+  changeCount += 1;
+  const before = changeCount;
   const read = await callOperation("clock.show");
-  if (settings === before) setClock(read);
+  if (changeCount === before) setClock(read);
 };
 
 /**

@@ -123,19 +123,19 @@ function applyChanges(known: ReadonlyMap<number, Delivery>, changes: readonly De
 
 export const faults = signal<readonly Fault[]>([]);
 
-let faultSettings = 0;
+let faultChangeCount = 0;
 
 export const setFaults = (read: readonly Fault[]): void => {
-  faultSettings += 1;
+  faultChangeCount += 1;
   faults.value = read;
 };
 
 /** Reads the faults, unless an event or a later response sets them first. */
 export const readFaults = async (): Promise<void> => {
-  faultSettings += 1;
-  const before = faultSettings;
+  faultChangeCount += 1;
+  const before = faultChangeCount;
   const read = await callOperation("faults.list");
-  if (faultSettings === before) setFaults(read);
+  if (faultChangeCount === before) setFaults(read);
 };
 
 const deliveriesByWebhook = computed(() => groupBy(deliveries.value.values(), ({ webhook_id }) => webhook_id));
