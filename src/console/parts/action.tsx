@@ -115,7 +115,8 @@ export function Confirm() {
     dialog.current?.showModal();
     const before = replacedStates.peek();
     const stop = replacedStates.subscribe((count) => {
-      if (count === before) return;
+      // An answered question is over, although its dialog may be rendered once more.
+      if (count === before || pendingQuestion.peek() !== open) return;
       end(false);
       const words = "Canceled, because the state may have been replaced: the same ID may now be another object";
       lastAction.value = { state: "done", outcome: { tone: "warn", words } };
