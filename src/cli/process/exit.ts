@@ -164,20 +164,21 @@ function classifyError(error: unknown): Classification {
 }
 
 /** What a command tried to do with a file, by the system call that failed. */
-const actionsByCall = lookupTable<string>({
-  ...{ open: "open", read: "read", readlink: "read", scandir: "read", stat: "read", lstat: "read", fstat: "read" },
-  ...{ realpath: "read", access: "read", write: "write", fsync: "write", fdatasync: "write", datasync: "write" },
-  ...{ ftruncate: "write", mkdir: "create", mkdtemp: "create", symlink: "create", link: "create", unlink: "remove" },
-  ...{
-    rmdir: "remove",
-    rm: "remove",
-    rename: "rename",
-    chmod: "change",
-    fchmod: "change",
-    spawn: "run",
-    watch: "watch",
-  },
-});
+const actionsByCall = lookupTable<string>(
+  Object.fromEntries(
+    Object.entries({
+      open: ["open"],
+      read: ["read", "readlink", "scandir", "stat", "lstat", "fstat", "realpath", "access"],
+      write: ["write", "fsync", "fdatasync", "datasync", "ftruncate"],
+      create: ["mkdir", "mkdtemp", "symlink", "link"],
+      remove: ["unlink", "rmdir", "rm"],
+      rename: ["rename"],
+      change: ["chmod", "fchmod"],
+      run: ["spawn"],
+      watch: ["watch"],
+    }).flatMap(([action, calls]) => calls.map((call) => [call, action])),
+  ),
+);
 
 /** Explains an interrupted run. The run prints a message only if it completed some work. */
 export const explainInterruption = ({ completedSteps, hint, next }: PartialFailureError, name: SignalName) => ({
