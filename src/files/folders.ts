@@ -102,14 +102,17 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
     const isOurs = process.getuid === undefined || ofFile.uid === BigInt(process.getuid());
     return isOurs && marker.folder === String(ofFolder.ino) && marker.file === String(ofFile.ino);
   } catch (error) {
-    // For example, too many files are open. The marker may exist, so it must neither be rejected nor replaced.
-    if (!unreadableCodes.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
-    return false;
+    return ignoreUnreadable(error) ?? false;
   }
 }
 
-/** Errors of a missing marker, and of one that another user or a clone can have left. */
+/** Errors of what is missing, and of what another user or a clone can have left. */
 const unreadableCodes: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "EACCES", "EPERM", "EISDIR", "ELOOP"]);
+
+/** With another error, such as too many open files, a marker or a state may exist. */
+function ignoreUnreadable(error: unknown): undefined {
+  if (!unreadableCodes.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+}
 
 /** Marks a folder again that was removed while an emulator used it. */
 export async function restoreOriginMarker(folder: string): Promise<void> {
@@ -164,9 +167,6 @@ export async function markNewState(state: string): Promise<boolean> {
  * Reports whether a folder contains the state or files next to it: snapshots, journals, history. Dangling links count.
  */
 async function hasStateFiles(state: string): Promise<boolean> {
-  const names = await readdir(dirname(state)).catch((error: NodeJS.ErrnoException) => {
-    if (!unreadableCodes.has(error.code ?? "")) throw error;
-    return [];
-  });
+  const names = (await readdir(dirname(state)).catch(ignoreUnreadable)) ?? [];
   return names.some((name) => name.startsWith(basename(state)));
 }
