@@ -92,6 +92,8 @@ const formatFault = ({ fault }: Delivery["attempts"][number]): string =>
 export const describeResponse = (attempt: Pick<Attempt, "status" | "error"> | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);
 
+const defaultPlannedRows = 50;
+
 const webhooksSchedule = defineCommand({
   words: ["webhooks", "schedule"],
   summary: "Show when webhooks are retried, and why",
@@ -101,7 +103,7 @@ const webhooksSchedule = defineCommand({
     createSwitch("rule", "Print the retry rule for a delivery at --from"),
     createTextFlag("from", "TIME", "ISO time of the first attempt (default: now, wall clock)"),
     createSwitch("worker-tick", "Round attempts up to whole minutes, as the real worker does"),
-    createIntegerFlag("limit", "Maximum number of planned attempts", { min: 1, default: 50 }),
+    createIntegerFlag("limit", "Maximum number of planned attempts", { min: 1, default: defaultPlannedRows }),
     createSwitch("all", "Show all planned attempts"),
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
@@ -125,7 +127,7 @@ const webhooksSchedule = defineCommand({
     if (flags.from !== undefined || flags["worker-tick"])
       throw new UsageError("--from and --worker-tick require --rule");
     const rows = await listPlannedRows(flags.file, context);
-    const shownRows = flags.all ? rows : rows.slice(0, flags.limit ?? 50);
+    const shownRows = flags.all ? rows : rows.slice(0, flags.limit ?? defaultPlannedRows);
     await context.output.show(shownRows, {
       columns: [
         "at",
