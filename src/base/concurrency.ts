@@ -128,3 +128,20 @@ function createAbortListeners(signal: AbortSignal): AbortListeners {
   listenersBySignal.set(signal, all);
   return all;
 }
+
+/** Creates a setter of a value, and a reader whose result is ignored if either is called again in the meantime. */
+export function createLatestReader<Value>(load: () => Promise<Value>, apply: (value: Value) => void) {
+  let callCount = 0;
+  return {
+    set(value: Value): void {
+      callCount += 1;
+      apply(value);
+    },
+    async read(): Promise<void> {
+      callCount += 1;
+      const ownCall = callCount;
+      const value = await load();
+      if (callCount === ownCall) apply(value);
+    },
+  };
+}

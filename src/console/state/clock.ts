@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
+import { createLatestReader } from "../../base/concurrency.ts";
 import { callOperation, connection } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { formatDate, formatTime } from "../format.ts";
@@ -10,21 +11,13 @@ export type Clock = OperationResult<"clock.show">;
 export const clock = signal<(Clock & { readonly readAt: number }) | undefined>(undefined);
 const wallNow = signal(systemWallClock.now());
 
-let changeCount = 0;
-
-export const setClock = (read: Clock): void => {
-  changeCount += 1;
-  wallNow.value = systemWallClock.now();
-  clock.value = { ...read, readAt: systemWallClock.now() };
-};
-
-/** Reads the clock, unless an event or a later response sets it first. */
-export const readClock = async (): Promise<void> => {
-  changeCount += 1;
-  const before = changeCount;
-  const read = await callOperation("clock.show");
-  if (changeCount === before) setClock(read);
-};
+export const { set: setClock, read: readClock } = createLatestReader(
+  () => callOperation("clock.show"),
+  (read) => {
+    wallNow.value = systemWallClock.now();
+    clock.value = { ...read, readAt: systemWallClock.now() };
+  },
+);
 
 /**
  * Virtual time in milliseconds, extrapolated since the last response of the emulator. Rounded down to seconds, so that

@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals";
 import { isUndelivered, isToBeSkipped as willBeSkipped } from "../../api/webhook-health/attempts.ts";
 import type { Fault } from "../../api/webhook-health/causes.ts";
 import { assessDeletedWebhook, assessWebhook, type WebhookHealth } from "../../api/webhook-health/health.ts";
+import { createLatestReader } from "../../base/concurrency.ts";
 import { groupBy } from "../../base/object.ts";
 import { callOperation, connection } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
@@ -123,20 +124,12 @@ function applyChanges(known: ReadonlyMap<number, Delivery>, changes: readonly De
 
 export const faults = signal<readonly Fault[]>([]);
 
-let faultChangeCount = 0;
-
-export const setFaults = (read: readonly Fault[]): void => {
-  faultChangeCount += 1;
-  faults.value = read;
-};
-
-/** Reads the faults, unless an event or a later response sets them first. */
-export const readFaults = async (): Promise<void> => {
-  faultChangeCount += 1;
-  const before = faultChangeCount;
-  const read = await callOperation("faults.list");
-  if (faultChangeCount === before) setFaults(read);
-};
+export const { set: setFaults, read: readFaults } = createLatestReader<readonly Fault[]>(
+  () => callOperation("faults.list"),
+  (read) => {
+    faults.value = read;
+  },
+);
 
 const deliveriesByWebhook = computed(() => groupBy(deliveries.value.values(), ({ webhook_id }) => webhook_id));
 
