@@ -3,7 +3,7 @@ import { type FileHandle, link, open, readdir, rename, rm } from "node:fs/promis
 import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import { lookupTable } from "../base/object.ts";
-import { makeFolder } from "./folders.ts";
+import { isMissing, makeFolder } from "./folders.ts";
 
 /** Operations on an open file. They are a port, so that a test can make an operation fail. */
 export interface DiskFile {
@@ -143,8 +143,6 @@ export const readBeginning = (disk: Disk, path: string, maxBytes: number): Promi
     return bytes.toString("utf8", 0, await file.read(bytes, 0));
   });
 
-export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
-
 /** Handles the error of a file that may be missing. */
 export function ignoreMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error;
@@ -183,6 +181,10 @@ export const getFsErrorReason = ({ code }: FsError): string => reasonsByCode[cod
 
 /** Returns the reason with its code: `permission is denied (EACCES)`. */
 export const formatFsError = (refusal: FsError): string => `${getFsErrorReason(refusal)} (${refusal.code})`;
+
+/** Returns the reason of any system error: that of `formatFsError`, its code or its message. */
+export const formatSystemError = (error: NodeJS.ErrnoException): string =>
+  isFsError(error) ? formatFsError(error) : (error.code ?? error.message);
 
 /**
  * Returns the reason and the path of a file that the system rejected: `permission is denied (EACCES at

@@ -53,7 +53,7 @@ export async function makeFolder(path: string): Promise<string | undefined> {
   return (await makeSingleFolder(absolute)) ? (topmost ?? absolute) : topmost;
 }
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
+export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 
 async function makeSingleFolder(path: string): Promise<boolean> {
   try {

@@ -1,12 +1,6 @@
 import { dirname, join } from "node:path";
-import {
-  type Disk,
-  ignoreMissing,
-  isMissing,
-  makeFolderDurably,
-  readBeginning,
-  withFile,
-} from "../../../src/files/disk.ts";
+import { type Disk, ignoreMissing, makeFolderDurably, readBeginning, withFile } from "../../../src/files/disk.ts";
+import { isMissing } from "../../../src/files/folders.ts";
 import { readLines, readLog } from "../../../src/files/read-log.ts";
 import { type CheckpointHead, findCheckpointHead, maxHeadBytes } from "../journal/checkpoint.ts";
 import type { Segment } from "../journal/stored-history.ts";

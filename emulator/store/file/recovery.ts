@@ -1,6 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { isTemporaryName } from "../../../src/files/atomic-write.ts";
-import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, systemDisk } from "../../../src/files/disk.ts";
+import { isMissing } from "../../../src/files/folders.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { readLines } from "../../../src/files/read-log.ts";
 import type { Repair } from "../../published.d.ts";

@@ -1,8 +1,8 @@
 import { lstat, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
-import { resolveRealPath } from "../../../src/files/folders.ts";
+import { type Disk, systemDisk } from "../../../src/files/disk.ts";
+import { isMissing, resolveRealPath } from "../../../src/files/folders.ts";
 import { readLines } from "../../../src/files/read-log.ts";
 import { identifyFile } from "../journal/document.ts";
 import { LiveStore } from "../live/live-store.ts";

@@ -12,7 +12,7 @@ import {
   RetryAfterTooLongError,
   ServiceError,
 } from "../../client/errors.ts";
-import { formatFsError, isFsError } from "../../files/disk.ts";
+import { formatFsError, formatSystemError, isFsError } from "../../files/disk.ts";
 import { CommandFailedError, type FailureKind, getRemedy, PartialFailureError, UsageError } from "./failure.ts";
 import type { SignalName } from "./host.ts";
 import { formatServiceError, getCredentialHint, isOfOtherServer } from "./service-message.ts";
@@ -320,7 +320,7 @@ export function formatStack({ name, message, stack = "" }: Error): string[] {
 }
 
 export function createStdoutError(cause: NodeJS.ErrnoException): CommandFailedError {
-  const message = `Failed to write to standard output: ${isFsError(cause) ? formatFsError(cause) : (cause.code ?? cause.message)}.`;
+  const message = `Failed to write to standard output: ${formatSystemError(cause)}.`;
   const hint = "The output is lost, and the command may have taken effect. Check before you run it again.";
   return new CommandFailedError("failed", "output_lost", message, { hint, cause });
 }

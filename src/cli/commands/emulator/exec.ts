@@ -8,7 +8,7 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { groupBy, omitUndefined } from "../../../base/object.ts";
 import { pluralize, quoteShellWord } from "../../../base/text.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
-import { formatFsError, isFsError } from "../../../files/disk.ts";
+import { formatSystemError } from "../../../files/disk.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets, type EmulatorAccess, withControlClient } from "../../connection/emulator/emulator-access.ts";
 import { createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
@@ -109,8 +109,7 @@ async function reportCannotRun(
   output: Context["output"],
 ): Promise<number> {
   const isMissing = cause.code === "ENOENT";
-  const reason = isFsError(cause) ? formatFsError(cause) : (cause.code ?? cause.message);
-  const message = `Cannot run ${program}: ${isMissing ? "no such program or interpreter" : reason}`;
+  const message = `Cannot run ${program}: ${isMissing ? "no such program or interpreter" : formatSystemError(cause)}`;
   const line = isMissing && args.length === 0 && /\S\s+\S/.test(program) && `sh -c ${quoteShellWord(program)}`;
   const hint = line ? `The command runs without a shell. Separate its arguments, or run ${line}.` : undefined;
   const explanation = { code: "cannot_run", message, hint, exitCode: isMissing ? 127 : 126 };

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
-import { formatFsError, ignoreMissing, isFsError } from "../../../files/disk.ts";
+import { formatFsError, formatSystemError, ignoreMissing, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/folders.ts";
 import type { Context } from "../../command.ts";
 import { readInput, readText } from "../../parse/body.ts";
@@ -64,8 +64,7 @@ const writeOptions = { durable: false };
 /** Lists the bodies that svc webhooks listen or certify wrote, oldest first. Names of certify have no numbers. */
 export async function listSavedBodies(folder: string, flag: "--from" | "--received"): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
-    const reason =
-      cause.code === "ENOTDIR" ? "it is not a folder" : isFsError(cause) ? formatFsError(cause) : cause.message;
+    const reason = cause.code === "ENOTDIR" ? "it is not a folder" : formatSystemError(cause);
     throw new UsageError(`${flag}: cannot read ${folder}: ${reason}`, { cause });
   });
   const savedNames = new Set(names);

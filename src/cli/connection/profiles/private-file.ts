@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
-import { type FsError, formatFsError, isFsError } from "../../../files/disk.ts";
+import { type FsError, formatFsError, formatSystemError, isFsError } from "../../../files/disk.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
 import { findLockConflict, isLockConflict, type Lock, acquireLock as take } from "../../../files/lock.ts";
 import type { Context } from "../../command.ts";
@@ -17,8 +17,8 @@ export type ContentCheck = (content: Readonly<Record<string, unknown>>) => strin
 export async function readPrivateFile<T>(path: string, check: ContentCheck): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-    const reason = isFsError(error) ? formatFsError(error) : error.code;
-    throw new CommandFailedError("usage", "config_unreadable", `Failed to read ${path}: ${reason}.`, { cause: error });
+    const message = `Failed to read ${path}: ${formatSystemError(error)}.`;
+    throw new CommandFailedError("usage", "config_unreadable", message, { cause: error });
   });
   if (text === undefined) return undefined;
   // The parser's message quotes the content, which contains secrets.

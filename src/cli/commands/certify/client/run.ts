@@ -4,7 +4,7 @@ import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
-import { formatFsError, isFsError } from "../../../../files/disk.ts";
+import { formatSystemError } from "../../../../files/disk.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { withSpinner } from "../../../prompt/terminal.ts";
@@ -153,8 +153,7 @@ function startClient(argv: ClientOptions["argv"], env: Record<string, string>, c
   /** Resolves when the process has ended. Rejects if the program cannot be run. */
   const exited = new Promise<void>((resolve, reject) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
-      const other = isFsError(cause) ? formatFsError(cause) : (cause.code ?? cause.message);
-      const reason = cause.code === "ENOENT" ? "there is no such program" : other;
+      const reason = cause.code === "ENOENT" ? "there is no such program" : formatSystemError(cause);
       reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${argv[0]}: ${reason}`, { cause }));
     });
     // The output is complete at "close", which waits for child processes that share the pipes.
