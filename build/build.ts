@@ -102,13 +102,23 @@ const omitUnused: Plugin = {
   },
 };
 
-/** Shortens names inside packages. Names of the project stay, because --debug shows where an error comes from. */
+/**
+ * Shortens names inside packages. Names of the project stay, because --debug shows where an error comes from.
+ *
+ * zod stores its settings in globalThis, where all copies of zod in a program find them. The bundled copy has its own.
+ */
 const shortenPackages: Plugin = {
   name: "shorten-packages",
   setup({ onLoad }) {
-    onLoad({ filter: /node_modules\/.*\.[cm]?js$/ }, async ({ path }) => ({
-      contents: (await transform(readFileSync(path, "utf8"), { minifyIdentifiers: true })).code,
-    }));
+    onLoad({ filter: /node_modules\/.*\.[cm]?js$/ }, async ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      const isZod = /node_modules\/zod\//.test(path);
+      const { code } = await transform(isZod ? `const privateGlobals = {};${text}` : text, {
+        minifyIdentifiers: true,
+        define: isZod ? { globalThis: "privateGlobals" } : {},
+      });
+      return { contents: code };
+    });
   },
 };
 

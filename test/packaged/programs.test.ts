@@ -79,6 +79,32 @@ describe("program with the installed package", () => {
     });
   }
 
+  it("shares no settings of schemas with the program", async () => {
+    await symlink(getModulePath("zod"), join(folder, "node_modules/zod"));
+    const program = [
+      'import { z } from "zod";',
+      'z.config({ customError: () => "Ungültig" });',
+      "const settings = () => Object.entries(z.config()).join();",
+      "const before = settings();",
+      'const { createClient } = await import("svc-toolkit/client");',
+      'const { startEmulator } = await import("svc-toolkit/emulator");',
+      "console.log(settings() === before);",
+      'const options = { clock: { mode: "auto", speed: "fast" } };',
+      "await startEmulator(options).catch(({ message }) => console.log(message));",
+      'const client = createClient({ baseUrls: { contracts: "http://127.0.0.1:1" } });',
+      'await client.call("webhooks.create", { body: { title: "x" } }).catch(({ message }) => console.log(message));',
+      "await client.close();",
+    ].join("\n");
+    await writeFile(join(folder, "settings.js"), program);
+    const { stdout } = await run(process.execPath, ["settings.js"], { cwd: folder, env: createEnvironment() });
+    assert.deepEqual(stdout.split("\n"), [
+      "true",
+      "startEmulator: clock.speed must be a number",
+      "webhooks.create: url: is required; only_for_activities: is required",
+      "",
+    ]);
+  });
+
   it("compiles strictly against the published types, which include every operation", async () => {
     const program = [
       'import { createClient, type OperationId, operationIds, ServiceError } from "svc-toolkit/client";',
