@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { systemWallClock } from "../../../src/base/clock.ts";
+import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { type GuardedRequest, hmacKey, impatientWall, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 
@@ -20,6 +20,13 @@ function isAlive(pid: string): boolean {
 const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout) as CertifyReport;
 const getResults = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
 const getMistakes = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
+
+/** A wall clock that runs four times as fast. */
+const wall: WallClock = {
+  ...systemWallClock,
+  monotonicNow: () => 4 * systemWallClock.monotonicNow(),
+  sleep: (ms, signal, how) => systemWallClock.sleep(ms / 4, signal, how),
+};
 
 /** Returns false for a key that was added before. */
 const addNew = (keys: Set<string>, key: string): boolean => keys.size < keys.add(key).size;
@@ -134,6 +141,26 @@ describe("svc webhooks certify --probe", { concurrency: 4 }, () => {
       "store.before-response": "passed",
       "duplicate.processed-once": "passed",
       "signature.not-processed": "passed",
+    });
+  });
+
+  it("fails a receiver that processes forged and repeated events seconds after its response", async (t) => {
+    let count = 0;
+    const { cwd, certify } = await startSignedReceiver(t, {
+      async handle({ isGenuine, response }) {
+        response.writeHead(isGenuine ? 200 : 401).end();
+        await wall.sleep(2_800);
+        count += 1;
+        replaceFile(join(cwd, "count"), String(count));
+      },
+    });
+    replaceFile(join(cwd, "count"), "0");
+    const only = ["--only", "probe,duplicate.processed-once,signature.not-processed"];
+    const run = await certify([...only, "--probe", "cat count", "--time-limit", "5m", "--json"], { wall });
+    assert.deepEqual(getResults(reportOf(run)), {
+      probe: "passed",
+      "duplicate.processed-once": "failed",
+      "signature.not-processed": "failed",
     });
   });
 

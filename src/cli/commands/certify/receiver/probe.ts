@@ -22,10 +22,11 @@ const maxImmediateMs = 150;
 /** Maximum wait for a change after an event. */
 const maxWaitMs = 5_000;
 /** Maximum wait until processing has ended. */
-const maxSettleMs = 10_000;
+const maxSettleMs = 3 * maxWaitMs;
 /** Minimum wait before the output counts as unchanged. */
 const minQuietMs = 300;
-const maxQuietMs = 1_500;
+/** Exceeds the wait for a change, so that the effect of a slow receiver is not missed. */
+const maxQuietMs = 1.2 * maxWaitMs;
 /** Wait before the output counts as unchanged when a check is repeated because it failed. */
 const patientQuietMs = 4_000;
 
@@ -52,7 +53,7 @@ export function createProbe(command: string, options: ProbeOptions): ReceiverPro
     }
   }
 
-  const getQuietMs = () => (isPatient ? patientQuietMs : Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs)));
+  const getQuietMs = () => Math.min(maxQuietMs, Math.max(isPatient ? patientQuietMs : minQuietMs, 1.2 * slowestMs));
 
   return {
     read,
