@@ -124,18 +124,19 @@ export class Leadership {
     for (let wasReached = false; ; await wall.sleep(checkIntervalMs, signal)) {
       if (signal.aborted) throw new CandidacyAbortedError();
       try {
-        isLocked ||= await tryLock(database);
         const row = await readRow(database);
         wasReached = true;
         const now = wall.monotonicNow();
         const isFree = row.leader === null || row.is_copied;
         if (lastSeen?.epoch !== row.epoch || lastSeen.beat !== row.beat) {
           if (lastSeen?.leader === row.leader) liveLeader = row.leader;
-          // The leader is alive without the lock, which it acquires with its next beat.
+          // The leader is alive without the lock, which it acquires with a later beat.
           if (lastSeen && isLocked && !isFree) isLocked = await unlock(database);
           lastSeen = { ...row, since: now };
         }
         const quietMs = now - lastSeen.since;
+        // Otherwise a live leader whose connection was cut would find the lock taken at each of its beats.
+        if (isFree || quietMs > getTakeoverDelayMs(leaseMs)) isLocked ||= await tryLock(database);
         // The delay is longer than the lease, in case the clock of this process is faster than the clock of the leader.
         const takeoverDelayMs = isLocked ? getTakeoverDelayMs(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
         if (isFree ? isLocked : quietMs > takeoverDelayMs) {
@@ -277,21 +278,27 @@ export class Leadership {
     if (this.#isLocked) {
       await database.session`update leadership set backend = pg_backend_pid() where epoch = ${this.#epoch}`;
     } else {
-      await database.pool`select pg_terminate_backend(backend) from leadership where epoch = ${this.#epoch}`;
+      // The system may have given the ID of an ended server process to another one.
+      await database.pool`
+        select pg_terminate_backend(pid) from leadership join pg_locks on pid = backend
+        where epoch = ${this.#epoch} and locktype = 'advisory' and objsubid = 1
+          and (classid::bigint << 32 | objid::bigint) = ${selectLockKey(database.pool, database.schema)}`;
     }
   }
 }
 
 const createLostError = (): StoreFailedError => new StoreFailedError("Another process leads this store now");
 
+const selectLockKey = (sql: Sql, schema: string): postgres.Fragment =>
+  sql`hashtextextended(${`svc-leadership ${schema}`}, 0)`;
+
 async function tryLock({ session, schema }: Database): Promise<boolean> {
-  const [row] =
-    await session`select pg_try_advisory_lock(hashtextextended(${`svc-leadership ${schema}`}, 0)) as locked`;
+  const [row] = await session`select pg_try_advisory_lock(${selectLockKey(session, schema)}) as locked`;
   return row!.locked as boolean;
 }
 
 async function unlock({ session, schema }: Database): Promise<false> {
-  await session`select pg_advisory_unlock(hashtextextended(${`svc-leadership ${schema}`}, 0))`;
+  await session`select pg_advisory_unlock(${selectLockKey(session, schema)})`;
   return false;
 }
 

@@ -85,4 +85,21 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
       leader.child.kill("SIGCONT");
       await leader.is("standby");
     }));
+
+  it("returns its lock to a leader whose connection was cut", async (t) => {
+    const options = { store: server().url(), schema: server().freshSchema() };
+    await startSharingProcesses(t, 2, options);
+    const readLeader = async () => {
+      const [row] = await server().sql((sql) =>
+        sql.unsafe(`select backend, beat::int, pid is not null as is_locked from ${options.schema}.leadership
+          left join pg_locks on locktype = 'advisory' and pid = backend and granted`),
+      );
+      return row as { readonly backend: number; readonly beat: number; readonly is_locked: boolean };
+    };
+    const before = await readLeader();
+    await server().sql((sql) => sql`select pg_terminate_backend(${before.backend})`);
+    let now = before;
+    while (now.beat < before.beat + 10 && !(now.is_locked && now.backend !== before.backend)) now = await readLeader();
+    assert.deepEqual([now.is_locked, now.backend !== before.backend], [true, true]);
+  });
 });
