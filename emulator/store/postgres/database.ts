@@ -103,6 +103,9 @@ export class Database {
       connection: {
         application_name: "svc",
         search_path: `"${this.schema}"`,
+        // A database or role may have other defaults, with which waiting writes fail and bytes are misread.
+        default_transaction_isolation: "read committed",
+        bytea_output: "hex",
         lock_timeout: lockTimeoutMs,
         statement_timeout: statementTimeoutMs,
         idle_in_transaction_session_timeout: statementTimeoutMs,

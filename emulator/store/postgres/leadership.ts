@@ -33,6 +33,9 @@ const checkIntervalMs = 100;
 
 const releaseTimeoutMs = 1_000;
 
+/** Errors of a database that can be read but not written: read-only, no permission, full disk. */
+const lastingErrors: ReadonlySet<string | undefined> = new Set(["25006", "42501", "53100"]);
+
 export interface Candidate {
   /** Identifies the process. Each start of a process creates a new value. */
   readonly instance: string;
@@ -106,7 +109,7 @@ export class Leadership {
   /**
    * Resolves when this process leads. Until then, `onChange` is called repeatedly with the present leader, or with null
    * if no leader is known. Fails with CandidacyAbortedError when the signal aborts, and with the error of PostgreSQL if
-   * it was never reached.
+   * it was never reached or cannot be written.
    */
   static async acquire(
     options: LeadershipOptions,
@@ -147,7 +150,7 @@ export class Leadership {
         }
         onChange(!isFree && liveLeader === row.leader ? row.address : null, row.token);
       } catch (error) {
-        if (!wasReached) throw error;
+        if (!wasReached || lastingErrors.has((error as { code?: string }).code)) throw error;
         // The beat may have changed while it could not be observed.
         lastSeen = undefined;
       }
