@@ -146,6 +146,10 @@ const errorExplanations = lookupTable<ErrorExplanation>({
     "Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
     "forbidden",
   ],
+  "08P01": [
+    "a pooler rejects a setting of the connection",
+    "Connect to PostgreSQL directly, or let PgBouncer ignore the setting (ignore_startup_parameters).",
+  ],
   "28000": ["the server rejects this user", "Use another user, or allow this one (pg_hba.conf).", "forbidden"],
   "3D000": ["the database does not exist", "Create it (createdb), or use another database."],
   "42501": [

@@ -19,11 +19,14 @@ export async function prepareSchema(database: Database): Promise<void> {
   });
 }
 
-async function requireServer({ pool, displayUrl }: Database): Promise<void> {
-  const [server] = await pool<[Server]>`
+async function requireServer({ pool, displayUrl, schema }: Database): Promise<void> {
+  const [server] = await pool<[Server & { readonly searchPath: string }]>`
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
-      current_setting('server_version') as "versionName"`;
-  const problem = findServerProblem(server);
+      current_setting('server_version') as "versionName", current_setting('search_path') as "searchPath"`;
+  const isSchemaUsed = server.searchPath.replaceAll('"', "") === schema;
+  const problem =
+    findServerProblem(server) ??
+    (isSchemaUsed ? undefined : `a pooler ignores search_path (ALTER ROLE … SET search_path = ${schema} sets it)`);
   if (problem !== undefined)
     throw new StateAccessError(`The store ${displayUrl} cannot be used: ${problem}. Nothing was written.`);
 }

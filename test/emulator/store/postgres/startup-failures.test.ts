@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, it } from "node:test";
 import { findServerProblem, migrations } from "../../../../emulator/store/postgres/schema.ts";
 import { svcVersion } from "../../../../src/base/version.ts";
@@ -102,6 +102,38 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
       assert.equal(
         await getRejection(`postgres://svc@${address}/postgres${parameters}`, "svc"),
         `StateAccessError: The store postgres://svc@${address}/postgres (schema svc) cannot be used: the server closed the connection. Nothing was written. Try again in a moment. See the server's log. temporary`,
+      );
+    }
+  });
+
+  it("reports a pooler that rejects or ignores settings of the connection", async (t) => {
+    const startPooler = async (onConnection: (socket: Socket) => void) => {
+      const pooler = createServer((socket) => onConnection(socket.on("error", () => {})));
+      await once(pooler.listen(0, "127.0.0.1"), "listening");
+      t.after(() => void pooler.close());
+      return `svc@127.0.0.1:${(pooler.address() as AddressInfo).port}/postgres`;
+    };
+    const fields = "SFATAL\0C08P01\0Munsupported startup parameter: search_path\0\0";
+    const rejecting = await startPooler((socket) => {
+      socket.once("data", () => socket.end(`E\0\0\0${String.fromCharCode(fields.length + 4)}${fields}`));
+    });
+    const ignoring = await startPooler((socket) => {
+      const upstream = connect(`${server().folder}/.s.PGSQL.5432`);
+      socket.once("data", (bytes) => {
+        upstream.write(Buffer.from(bytes.toString("latin1").replace("search_path", "pool.ignore"), "latin1"));
+        socket.pipe(upstream).pipe(socket);
+      });
+    });
+    for (const [address, problem] of [
+      [
+        rejecting,
+        "a pooler rejects a setting of the connection (unsupported startup parameter: search_path). Nothing was written. Connect to PostgreSQL directly, or let PgBouncer ignore the setting (ignore_startup_parameters).",
+      ],
+      [ignoring, "a pooler ignores search_path (ALTER ROLE … SET search_path = svc sets it). Nothing was written."],
+    ] as const) {
+      assert.equal(
+        await getRejection(`postgres://${address}`, "svc"),
+        `StateAccessError: The store postgres://${address} (schema svc) cannot be used: ${problem}`,
       );
     }
   });
