@@ -118,6 +118,9 @@ const slowTogether = [
   "emulator/determinism",
   "emulator/router/mapping/mapping-tables.model",
   "verify/planted",
+  // These tests use programs that `.ci/run` installs while the other tests run: zsh, fish and groff.
+  "cli/emulator/env",
+  "cli/manifest",
 ];
 
 const args = process.argv.slice(2);
