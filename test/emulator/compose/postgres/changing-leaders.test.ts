@@ -89,12 +89,18 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
   it("returns its lock to a leader whose connection was cut", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema() };
     await startSharingProcesses(t, 2, options);
+    interface LeadershipRow {
+      readonly backend: number;
+      readonly beat: number;
+      readonly is_locked: boolean;
+    }
     const readLeader = async () => {
       const [row] = await server().sql((sql) =>
-        sql.unsafe(`select backend, beat::int, pid is not null as is_locked from ${options.schema}.leadership
+        sql.unsafe<[LeadershipRow]>(`
+          select backend, beat::int, pid is not null as is_locked from ${options.schema}.leadership
           left join pg_locks on locktype = 'advisory' and pid = backend and granted`),
       );
-      return row as { readonly backend: number; readonly beat: number; readonly is_locked: boolean };
+      return row;
     };
     const before = await readLeader();
     await server().sql((sql) => sql`select pg_terminate_backend(${before.backend})`);
