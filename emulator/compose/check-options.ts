@@ -17,6 +17,11 @@ const isFunction = (value: unknown): boolean => typeof value === "function";
 const isTime = (value: unknown): boolean => isText(value) && !Number.isNaN(parseIsoTime(value));
 const isOrigin = (value: unknown): boolean =>
   isText(value) && URL.canParse(value) && /^https?:\/\/[^/?#]+\/?$/.test(value);
+/** Requests append paths to it. */
+const isBaseUrl = (value: unknown): boolean =>
+  isText(value) && URL.canParse(value) && /^https?:\/\/[^\s?#@]+$/.test(value) && !value.endsWith("/");
+/** Clients send it in a header, where a blank would end it. */
+const isToken = (value: unknown): boolean => isText(value) && /^[!-~]*$/.test(value);
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 const isVariables = (value: unknown): boolean =>
   isObject(value) && Object.values(value).every((item) => item === undefined || isText(item));
@@ -88,7 +93,7 @@ const Options = z
     trustedProxies: z.array(
       describedText((text) => isAddressRange(String(text)), "must be an address or a range (10.0.0.0/8)"),
     ),
-    publicUrl: z.url(),
+    publicUrl: describedText(isBaseUrl, "must be an http or https URL without a trailing slash, query or user"),
     clusterUrls: dictionary(describedText(isOrigin, "must be a URL without a path")),
     webhookAllow: z.array(webhookHost),
     webhookSchemes: z.array(z.enum(listOptionalSchemes().map(({ name }) => name))),
@@ -102,7 +107,7 @@ const Options = z
     observed: text,
     deterministic: z.boolean(),
     rateLimit: z.number().min(0),
-    token: text,
+    token: text.refine(isToken, "must be ASCII characters without blanks"),
     lenientSlashes: z.boolean(),
     upstreamTimeoutMs: milliseconds,
     chatUpstreamTimeoutMs: milliseconds,

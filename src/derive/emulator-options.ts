@@ -174,6 +174,7 @@ export const emulatorOptions = {
       { section: "Strictness" },
     ),
   },
+  token: { variable: "SVC_EMULATOR_TOKEN" },
   rateLimit: { default: 0, variable: "SVC_RATE_LIMIT", text: "number" },
   lenientSlashes: { default: false },
   upstreamTimeoutMs: { default: 30_000 },

@@ -113,6 +113,12 @@ describe("svc emulator exec", () => {
       '--clock-speed must be a number of at most 15 digits, got "12345678901234567890"',
     ],
     ["a rate limit", { SVC_RATE_LIMIT: "-1" }, "", 'SVC_RATE_LIMIT must be at least 0, got "-1"'],
+    [
+      "a token",
+      { SVC_EMULATOR_TOKEN: "correct horse" },
+      "",
+      "SVC_EMULATOR_TOKEN must be ASCII characters without blanks",
+    ],
     ["a timeout", { SVC_WEBHOOK_TIMEOUT: "x" }, "", 'SVC_WEBHOOK_TIMEOUT must be a duration (30s, PT2H35M), got "x"'],
   ];
   for (const [label, env, flags, message] of wrong) {

@@ -28,9 +28,17 @@ describe("validation of emulator options", () => {
     [[], "the options must be an object"],
     [{ strict: ["bodys"] }, 'strict: unknown strict check "bodys". Did you mean bodies?'],
     [{ log: "yes" }, "log must be a function"],
+    [{ token: "correct horse" }, "token must be ASCII characters without blanks"],
+    [{ token: "clé" }, "token must be ASCII characters without blanks"],
+    ...["localhost:4010", "http://sandbox.example/", "http://sandbox.example/?a", "http://jo@sandbox.example", 3].map(
+      (publicUrl): [object, string] => [
+        { publicUrl },
+        `publicUrl must be an http or https URL without a trailing slash, query or user, got ${JSON.stringify(publicUrl)}`,
+      ],
+    ),
     [
-      { host: "", file: "", from: "", runFile: "" },
-      ["file", "from", "host", "runFile"].map((name) => `${name} must not be empty`).join("; "),
+      { host: "", file: "", from: "", runFile: "", token: "" },
+      ["file", "from", "host", "token", "runFile"].map((name) => `${name} must not be empty`).join("; "),
     ],
     [
       { webhookAllow: ["hooks.example.com", "https://hooks.example.com/x"] },

@@ -30,7 +30,6 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
     ephemeral: isStateless(flags) || undefined,
     seed: isSeedFile(flags.seed) ? await readSeedDocument(host, flags.seed) : flags.seed,
     clock: omitUndefined(clock),
-    token: readVariable(host, "SVC_EMULATOR_TOKEN")?.value,
     strict: strict === true || strict === "" ? strictChecks : strict?.split(","),
     webhookSchemes: headers && schemes.filter((name) => headers.includes(name)),
     traceWebhooks: headers?.includes("trace"),
@@ -44,7 +43,7 @@ const readPlainOptions = (flags: EmulatorInput["flags"], host: Host): Values =>
     Object.entries<OptionDeclaration>(emulatorOptions).map(([name, { flag, variable, text }]) => {
       const value = flag
         ? flags[flag.flag as keyof EmulatorInput["flags"]]
-        : variable && (host.env[variable] || undefined);
+        : variable && readVariable(host, variable)?.value;
       const origin = flag ? `--${flag.flag}` : variable!;
       return [name, typeof value === "string" ? convertText(text, value, origin, host) : value];
     }),
