@@ -72,7 +72,11 @@ export function createEmulatorApi({
       },
     },
     ...createSnapshotApi(() => requireOpen().snapshots, startCopy),
-    watch: (listener) => watchTerms(terms, context, listener),
+    watch: (listener) => {
+      if (typeof listener !== "function")
+        throw new InvalidOptionsError("emulator.watch: the listener must be a function");
+      return watchTerms(terms, context, listener);
+    },
     closed: closing.done,
     close: end,
     [Symbol.asyncDispose]: () => end(),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 async function startAndDescribeError(options: object): Promise<string> {
   try {
@@ -88,6 +89,14 @@ describe("validation of emulator options", () => {
       "my_app",
     ];
     assert.equal(await startAndDescribeError({ webhookAllow }), "it started");
+  });
+
+  it("rejects a listener that is not a function before the first event", async (t) => {
+    const emulator = await startTestEmulator(t);
+    assert.throws(() => emulator.watch("events" as never), {
+      name: "InvalidOptionsError",
+      message: "emulator.watch: the listener must be a function",
+    });
   });
 
   it("accepts undefined as the default", async () => {
