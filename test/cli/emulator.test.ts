@@ -229,6 +229,13 @@ describe("svc emulator exec", () => {
     const reason = "permission is denied (EACCES)";
     assert.deepEqual([denied.exit, denied.stderr], [126, `error: Cannot run ./script.sh: ${reason}\n`]);
     assert.equal((await runCli("emulator exec", { cwd })).exit, 2);
+    // A variable of a pipeline that is not set.
+    const empty = await runCli(["emulator", "exec", "--", ""], { cwd });
+    assert.deepEqual([empty.exit, empty.stderr.split("\n")[0]], [2, "error: <command> must not be empty"]);
+    const emptyArgument = await runCli(createExecArguments("process.exit(process.argv.length + 40)").concat(""), {
+      cwd,
+    });
+    assert.equal(emptyArgument.exit, 42);
     const quoted = await runCli(["emulator", "exec", "--", "npx svc contracts list"], { cwd });
     assert.deepEqual(
       [quoted.exit, quoted.stderr],

@@ -61,11 +61,11 @@ export const extractContractNumber = (name: string, text: string, type: FlagSpec
 
 /** Converts the word of a positional, or all words of a variadic one. Throws UsageError. */
 export const parsePositional = (spec: PositionalSpec, words: string | readonly string[] | undefined): unknown =>
-  typeof words === "string" ? parseWord(spec, words) : words?.map((word) => parseWord(spec, word));
+  typeof words === "string" ? parseWord(spec, words) : words?.map((word, index) => parseWord(spec, word, index));
 
-function parseWord({ name, type = "text", choices, variadic }: PositionalSpec, text: string): unknown {
+function parseWord({ name, type = "text", choices }: PositionalSpec, text: string, index = 0): unknown {
   const label = `<${name.replaceAll("_", "-")}>`;
-  if (text.trim() === "" && type === "text" && !variadic && name !== "value") {
+  if (text.trim() === "" && type === "text" && index === 0 && name !== "value") {
     throw new UsageError(`${label} must not be empty`);
   }
   const [, number] = (name === "intake_id" && /^I-(\d+)$/.exec(text)) || [];
