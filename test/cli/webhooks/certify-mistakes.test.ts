@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { writeJson } from "../../../src/base/json.ts";
@@ -74,5 +76,59 @@ describe("mistakes that svc webhooks certify names", () => {
     });
     const run = await certify(["--skip", "transfer.interrupted", "--json"]);
     assert.deepEqual([run.exit, getMistakes(reportOf(run))], [1, [["late-rejected", "failed"]]]);
+  });
+
+  const parse = (body: Buffer) => JSON.parse(String(body)) as { activity_data: { timestamp: string } };
+
+  it("names unknown fields for all events that have some", async (t) => {
+    const { certify, bodies } = await startSignedReceiver(t, {
+      respond(body, response) {
+        const known = Object.keys(parse(bodies[0]!));
+        response.writeHead(Object.keys(parse(body)).every((name) => known.includes(name)) ? 200 : 422).end();
+      },
+    });
+    const run = await certify(["--only", "genuine,raw-body,event,signature", "--json"]);
+    assert.deepEqual(getMistakes(reportOf(run)), [["unknown-fields", "failed"]]);
+    const checks = ["raw-body.numbers", "raw-body.long", "event.unknown-fields"];
+    assert.deepEqual(reportOf(run).findings[0]!.checks, checks);
+  });
+
+  it("blames the signature only for the status of rejected signatures", async (t) => {
+    let count = 0;
+    const { certify } = await startSignedReceiver(t, {
+      respond(_, response) {
+        count += 1;
+        response.writeHead(count === 1 || count % 3 === 0 ? 503 : 200).end();
+      },
+    });
+    const run = await certify(["--only", "genuine,raw-body,header.title-case,signature", "--json"]);
+    assert.deepEqual(getMistakes(reportOf(run)), [["unexplained", "failed"]]);
+  });
+
+  it("names the order of events if a receiver rejects all that are older than its last one", async (t) => {
+    let last = "";
+    const { certify } = await startSignedReceiver(t, {
+      respond(body, response) {
+        const { timestamp } = parse(body).activity_data;
+        response.writeHead(timestamp < last ? 400 : 200).end();
+        if (timestamp > last) last = timestamp;
+      },
+    });
+    const run = await certify(["--skip", "transfer.interrupted,parallel,outage", "--json"]);
+    assert.deepEqual(getMistakes(reportOf(run)), [["order-refused", "failed"]]);
+  });
+
+  it("does not say that a signature is unchecked if the forged event is not processed", async (t) => {
+    let count = 0;
+    const { cwd, certify } = await startSignedReceiver(t, {
+      async handle({ isGenuine, response }) {
+        if (isGenuine) count += 1;
+        await writeFile(join(cwd, "count"), String(count));
+        response.end();
+      },
+    });
+    const only = ["--only", "probe,signature.other-key,signature.not-processed", "--probe", "cat count"];
+    const run = await certify([...only, "--json"]);
+    assert.deepEqual(getMistakes(reportOf(run)), [["rejection-unreported", "failed"]]);
   });
 });

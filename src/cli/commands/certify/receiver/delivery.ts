@@ -47,6 +47,8 @@ export const jsonContentType: readonly [name: string, value: string] = ["Content
 
 export type DeliveryFactory = ReturnType<typeof createDeliveryFactory>;
 
+/** Events of one check have consecutive numbers. */
+export const maxEventNumbersPerCheck = 200;
 /** Age of the default event. Later events of a check are not in the future either. */
 const defaultAgeMs = 2_000;
 
@@ -76,8 +78,10 @@ export function createDeliveryFactory(document: Document, signingKey: string, wa
     createEvent(number: number, changes: EventOptions = {}, checkedAt = wall.now()): string {
       const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, extraFields } = changes;
       const data = document.activity_data as Document;
-      // The times of events about different contracts differ.
-      const timestamp = toIsoMicros(checkedAt - defaultAgeMs + (number % 1_000) + laterSeconds * 1_000);
+      // The events of one check have different times. No check begins with an older event than the previous one.
+      const timestamp = toIsoMicros(
+        checkedAt - defaultAgeMs + (number % maxEventNumbersPerCheck) + laterSeconds * 1_000,
+      );
       return JSON.stringify({
         ...document,
         ...(activity !== undefined && { activity }),

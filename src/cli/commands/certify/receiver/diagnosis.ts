@@ -51,6 +51,9 @@ const wrongSignatureCheckIds = ["undecoded-key", otherDigest, otherEncoding, "up
 /** Checks of JSON formats, which differ between serializers. */
 const jsonFormCheckIds = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
 
+/** Checks of events with fields that no event of the service has. */
+const unknownFieldCheckIds = ["event.unknown-fields", "raw-body.numbers", "raw-body.long"];
+
 const partialBodyCheckIds = ["raw-body.split-character", "raw-body.long", "transfer.chunked"];
 
 /**
@@ -62,6 +65,10 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
   const problems = items.filter(({ result }) => result === "failed" || result === "warning");
   const open = new Map(problems.map((item) => [item.check.id, item]));
   const diagnoses: Diagnosis[] = [];
+  const rejections = new Set(items.filter(isSignature).flatMap((item) => getRejection(item) ?? []));
+  /** A receiver that rejects signatures with another status has accepted the signature of the event. */
+  const canBeSignature = (item: ReceiverCheckResult) =>
+    rejections.size === 0 || rejections.has(getRejection(item) ?? 0);
 
   const addDiagnosis = ([mistakes, matches]: Explanation) => {
     const checks = [...open.values()].filter(matches).map(({ check }) => check.id);
@@ -71,14 +78,23 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
 
   // A receiver that has ended hides all other mistakes.
   addDiagnosis(["receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item)]);
-  if (items.some((item) => item.check.id === "signature.other-key" && wasAccepted(item)))
-    addDiagnosis(["signature-unchecked", isSignature]);
+  if (items.some((item) => item.check.id === "signature.other-key" && wasAccepted(item))) {
+    const isIgnored = items.some(({ check, result }) => check.id === "signature.not-processed" && result === "passed");
+    const isReported = (item: ReceiverCheckResult) =>
+      isSignature(item) && (!isIgnored || item.check.expects === "reject");
+    addDiagnosis([isIgnored ? "rejection-unreported" : "signature-unchecked", isReported]);
+  }
 
   const genuine = open.get("genuine");
-  if (genuine?.exchanges[0]) addDiagnosis(explainRejectedEvent(genuine, items, open, acceptedMistakes));
+  if (genuine?.exchanges[0]) addDiagnosis(explainRejectedEvent(genuine, items, open, acceptedMistakes, canBeSignature));
   else {
-    const rewritten = jsonFormCheckIds.flatMap((id) => open.get(id) ?? []);
-    if (rewritten.length > 1) addDiagnosis(["reserialized-json", hasSameRejection(rewritten[0]!)]);
+    const rewritten = jsonFormCheckIds.flatMap((id) => open.get(id) ?? []).filter(canBeSignature);
+    if (rewritten.length > 1) {
+      const isSame = hasSameRejection(rewritten[0]!);
+      const isRewritable = ({ check }: ReceiverCheckResult) =>
+        isJsonForm(check.id) || check.id === "event.unknown-fields";
+      addDiagnosis(["reserialized-json", (item) => isRewritable(item) && isSame(item)]);
+    }
     const [split, long] = partialBodyCheckIds.map((id) => open.get(id));
     if (split && long && getRejection(split) === getRejection(long) && !open.has("raw-body.non-ascii")) {
       const isPartial = (item: ReceiverCheckResult) => partialBodyCheckIds.includes(item.check.id);
@@ -86,11 +102,24 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
     }
   }
 
-  for (const mistake of new Set([...open.values()].map(getOwnMistake)))
-    addDiagnosis([mistake, (item) => getOwnMistake(item) === mistake]);
+  const unknownFields = open.get("event.unknown-fields");
+  if (unknownFields) {
+    const isSame = hasSameRejection(unknownFields);
+    addDiagnosis(["unknown-fields", (item) => unknownFieldCheckIds.includes(item.check.id) && isSame(item)]);
+  }
+  const getMistake = (item: ReceiverCheckResult) => {
+    const mistake = getOwnMistake(item);
+    return signatureMistakes.includes(mistake) && !canBeSignature(item) ? "unexplained" : mistake;
+  };
+  for (const mistake of new Set([...open.values()].map(getMistake)))
+    addDiagnosis([mistake, (item) => getMistake(item) === mistake]);
   return diagnoses;
 }
 
+/** Mistakes with which a receiver computes or finds the wrong signature of an event. */
+const signatureMistakes = ["reserialized-json", "decoded-text", "header-name"];
+
+const isJsonForm = (id: string): boolean => id.startsWith("raw-body.");
 const isGenuine = ({ check }: ReceiverCheckResult): boolean => check.expects === "accept";
 const isSignature = ({ check }: ReceiverCheckResult): boolean => check.id.startsWith("signature.");
 
@@ -102,6 +131,7 @@ function explainRejectedEvent(
   items: readonly ReceiverCheckResult[],
   open: ReadonlyMap<string, ReceiverCheckResult>,
   acceptedMistakes: readonly string[],
+  canBeSignature: (item: ReceiverCheckResult) => boolean,
 ): Explanation {
   const { error, status = 0 } = genuine.exchanges[0]!.response;
   if (error) return [error.code === "certificate" ? "certificate" : "broken-response", isGenuine];
@@ -113,13 +143,13 @@ function explainRejectedEvent(
     return [mistake, (item) => isGenuine(item) || item.check === accepting];
   }
   if (acceptedMistakes.length > 0) return [acceptedMistakes, isGenuine];
-  if (items.some((item) => isGenuine(item) && item.result === "passed"))
+  const accepted = items.filter((item) => isGenuine(item) && item.result === "passed");
+  if (canBeSignature(genuine) && accepted.some(({ check }) => isJsonForm(check.id)))
     return ["reserialized-json", hasSameRejection(genuine)];
-  if (status === 500) return ["internal-error", isGenuine];
-  // A proxy reports with such a status that the receiver is down. A receiver that rejects signatures with another
-  // status has accepted the signature of the event.
-  const isOther = items.some(isSignature) && !items.some((item) => isSignature(item) && getRejection(item) === status);
-  return [status > 500 || isOther ? "unexplained" : "header-case", isGenuine];
+  if (status === 500 && accepted.length === 0) return ["internal-error", isGenuine];
+  // A proxy reports with a status above 500 that the receiver is down.
+  const isRejected = accepted.length === 0 && status <= 500 && canBeSignature(genuine);
+  return [isRejected ? "header-case" : "unexplained", isGenuine];
 }
 
 /**

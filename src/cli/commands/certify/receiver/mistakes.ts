@@ -134,6 +134,10 @@ export const receiverMistakes = lookupTable<Mistake>({
     fix: "Compare the header with the HMAC of the body, and respond with 401 if they differ.",
     code: comparisonExamples,
   },
+  "rejection-unreported": {
+    title: "A delivery with a wrong signature gets a 2xx status, although it is not processed",
+    fix: "Respond with 401. After a 2xx the service never sends a genuine event again, for example while the key is wrong.",
+  },
   "missing-accepted": {
     title: "A delivery without a signature is accepted",
     fix: "Respond with 401 if the header is missing or empty.",
@@ -149,7 +153,7 @@ export const receiverMistakes = lookupTable<Mistake>({
     code: comparisonExamples,
   },
   "signature-crash": {
-    title: "A malformed signature causes an internal error",
+    title: "A wrong signature causes an internal error",
     fix: "Compare bytes of the same length, and respond with 401 to anything else.",
     code: comparisonExamples,
   },

@@ -7,6 +7,7 @@ import {
   hasSucceeded,
   hasTimedOut,
   isAccepted,
+  maxEventNumbersPerCheck,
   maxResponseMs,
   type ReceiverResponse,
   sendDelivery,
@@ -60,8 +61,7 @@ const minSlowMs = 150;
 const maxConcurrency = 16;
 /** Remaining time in which a check with a probe is started. */
 const minProbeCheckMs = 2_000;
-/** Events of one check have consecutive numbers. A repeated check uses other numbers, so that its events are new. */
-const maxEventNumbersPerCheck = 200;
+/** A repeated check uses other numbers, so that its events are new. */
 const repeatedNumberOffset = 100;
 /** Contract IDs stay below 2^31. */
 const maxEventNumbersPerRun = 10_000;
