@@ -110,6 +110,11 @@ export const defaultSchema = "svc";
  */
 export function parsePostgresUrl(text: string): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`must be a URL (${expectedUrlForm})`);
+  // Otherwise a password with such a character would be read, and printed, as host, port or database.
+  const address = text.slice(text.indexOf("//") + 2);
+  const pathStart = address.search(/[/?#]/);
+  if (pathStart >= 0 && /[@#]/.test(address.slice(pathStart)))
+    throw new Error("must escape / ? # and @ in user, password and database as %2F %3F %23 and %40");
   // The client would try the hosts in turn and find a leader on each.
   const several = "must name exactly one host";
   const [, authority = ""] = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(text) ?? [];

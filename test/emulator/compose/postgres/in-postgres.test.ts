@@ -84,6 +84,9 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
         getStartResult({ store: "postgres://a:s3cret@h/db", file: "emulator.json" }),
         getStartResult({ store: "mysql://a:s3cret@h/db" }),
         getStartResult({ store: "postgres://a:s3cret@h/db?pool=1" }),
+        ...["1/s3cret", "1?s3cret", "1#s3cret", "1@s3/cret", "1://s3cret"].map((password) =>
+          getStartResult({ store: `postgres://a:${password}@h/db` }),
+        ),
         getStartResult({ store: "postgres://h/db", schema: "Drop Table" }),
         getStartResult({ schema: "svc" }),
       ]),
@@ -91,6 +94,11 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
         "InvalidOptionsError: startEmulator: store cannot be used with file",
         "InvalidOptionsError: startEmulator: store must be a URL (postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket)",
         "InvalidOptionsError: startEmulator: store must have only the parameters host, port and sslmode, got pool",
+        ...Array.from(
+          { length: 5 },
+          () =>
+            "InvalidOptionsError: startEmulator: store must escape / ? # and @ in user, password and database as %2F %3F %23 and %40",
+        ),
         "InvalidOptionsError: startEmulator: schema must be lower-case letters, digits and underscores",
         "InvalidOptionsError: startEmulator: schema requires store",
       ],
