@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
@@ -12,6 +12,7 @@ const extractRecipe = (language: string): string => extractCodeBlocks("docs/cont
 const node = await installNpmPackages("testcontainers@11.0.3", "typescript@5.9.3", "@types/node@20.19.43");
 const python = await installPythonPackages("testcontainers==4.15.0", "mypy==1.18.2");
 const testcontainersOfGo = "github.com/testcontainers/testcontainers-go@v0.39.0";
+const goPackages = "golang.org/x/tools/go/packages@v0.38.0";
 const goSkipReason = (await canRun("go", "version")) ? undefined : "There is no Go to compile the recipe with.";
 /** Testcontainers and JUnit, whose classes Testcontainers extends. */
 const artifacts = ["org.testcontainers:testcontainers:1.21.3", "junit:junit:4.13.2"];
@@ -23,6 +24,12 @@ const java = await installPrograms({
     ["mvn", "--batch-mode", "--quiet", "dependency:copy", `-Dartifact=${artifact}`, "-DoutputDirectory=."],
   ]),
 });
+
+async function createGoModule(cwd: string, dependency: string): Promise<void> {
+  await runProgram("go", ["mod", "init", "example.test/module"], { cwd });
+  await runProgram("go", ["get", dependency], { cwd });
+  await runProgram("go", ["mod", "tidy"], { cwd });
+}
 
 /** Without a container engine, the libraries' types verify the calls of the recipes. */
 describe("Testcontainers recipe", () => {
@@ -44,10 +51,11 @@ describe("Testcontainers recipe", () => {
   it("works with Go", { skip: goSkipReason }, async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "sandbox_test.go"), extractRecipe("go"));
-    await runProgram("go", ["mod", "init", "example.test/sandbox"], { cwd });
-    await runProgram("go", ["get", testcontainersOfGo], { cwd });
-    await runProgram("go", ["mod", "tidy"], { cwd });
-    await runProgram("go", ["vet", "./..."], { cwd });
+    await createGoModule(cwd, testcontainersOfGo);
+    const checker = await createTestFolder(t);
+    await copyFile(join(import.meta.dirname, "type-check/main.go"), join(checker, "main.go"));
+    await createGoModule(checker, goPackages);
+    await runProgram("go", ["run", ".", cwd], { cwd: checker, env: { CGO_ENABLED: "0" } });
   });
 
   it("works with Java", { skip: java.missing }, async (t) => {
