@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { resolve } from "node:path";
 import type * as z from "zod";
 import { restoreExactNumbers, toPlainNumbers } from "../../base/json.ts";
 import { lookupTable, memoize } from "../../base/object.ts";
@@ -9,6 +9,7 @@ import { parseJson } from "../../client/body.ts";
 import { getFsErrorReason, isFsError } from "../../files/disk.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
+import { decodeText, formatSource } from "./encoding.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -46,19 +47,17 @@ export async function readInput(host: Host, path: string, flag: string, maxBytes
   return bytes;
 }
 
-export const readText = async (host: Host, path: string, flag: string): Promise<string> =>
-  stripByteOrderMark((await readInput(host, path, flag)).toString("utf8"));
+export const readText = async (host: Host, path: string, flag: string, maxBytes?: number): Promise<string> =>
+  decodeText(await readInput(host, path, flag, maxBytes), path, flag);
 
 /** Reads the single line of a file or of standard input, without its line break. */
 export async function readSecret(host: Host, path: string, flag: string, label: string): Promise<string> {
   const secret = (await readText(host, path, flag)).replace(/\r?\n$/, "");
-  const source = path === "-" ? "standard input" : path;
+  const source = formatSource(path);
   if (secret.trim() === "") throw new UsageError(`${flag}: ${source} is empty, expected ${label}`);
   if (/[\r\n]/.test(secret)) throw new UsageError(`${flag}: ${source} must be a single line`);
   return secret;
 }
-
-export const stripByteOrderMark = (text: string): string => text.replace(/^\ufeff/, "");
 
 export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {
   if (path === "-") return readPipedInput(host, flag);
@@ -92,12 +91,11 @@ export const readSeedDocument = async (host: Host, path: string): Promise<object
 
 /** Reads any JSON document. Throws a UsageError that names the flag. */
 export async function readDocument(host: Host, path: string, flag: string, maxBytes?: number): Promise<unknown> {
-  const bytes = await readInput(host, path, flag, maxBytes).catch((error: unknown) => {
+  const text = await readText(host, path, flag, maxBytes).catch((error: unknown) => {
     if (!(error instanceof UsageError) || !/^\s*[@{[]/.test(path)) throw error;
     throw error.withHint(`Use ${flag} FILE, ${flag} - for a pipe, or --set PATH=VALUE for values.`);
   });
-  const text = stripByteOrderMark(bytes.toString("utf8"));
-  const name = path === "-" ? "standard input" : basename(path);
+  const name = formatSource(path);
   if (text.trim() === "") throw new UsageError(`${flag}: ${name} is empty, expected a JSON document`);
   try {
     return restoreExactNumbers(text, parseJson(text));

@@ -6,7 +6,7 @@ import { type FsError, formatFsError, formatSystemError, isFsError } from "../..
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
 import { findLockConflict, isLockConflict, type Lock, acquireLock as take } from "../../../files/lock.ts";
 import type { Context } from "../../command.ts";
-import { stripByteOrderMark } from "../../parse/body.ts";
+import { stripByteOrderMark } from "../../parse/encoding.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 

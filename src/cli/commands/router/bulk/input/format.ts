@@ -1,4 +1,5 @@
 import { CsvError } from "csv-parse";
+import { formatConversionHint } from "../../../../parse/encoding.ts";
 import { UsageError } from "../../../../process/failure.ts";
 import type { IdentifierKind } from "../identifiers.ts";
 
@@ -49,7 +50,7 @@ export class OtherFormatError extends UsageError {
 /** Explains an error of the decoder or of the parser. `line` is the line in which the invalid row begins. */
 export function explainReadError(cause: unknown, line: number): unknown {
   if (cause instanceof InvalidUtf8Error) {
-    const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
+    const hint = formatConversionHint(cause.encoding);
     return new InputError("unreadable_input", `Row ${line} is not UTF-8`, { hint, cause });
   }
   if (!(cause instanceof CsvError)) return cause;

@@ -6,6 +6,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { splitAtLineEnds } from "../../../../../files/read-log.ts";
 import { openInput, requireFile } from "../../../../parse/body.ts";
+import { defaultOtherEncoding, guessOtherEncoding } from "../../../../parse/encoding.ts";
 import type { Host } from "../../../../process/host.ts";
 import { InputError, InvalidUtf8Error, OtherFormatError } from "./format.ts";
 
@@ -112,16 +113,6 @@ export async function* readTextLines(input: AsyncIterable<Uint8Array>): AsyncGen
     }
     yield lines;
   }
-}
-
-const defaultOtherEncoding = "WINDOWS-1252";
-
-/** Guesses the encoding of an input that is not UTF-8. Without a byte order mark, UTF-16 has a NUL in each letter. */
-function guessOtherEncoding(beginning: Buffer): string {
-  const head = beginning.toString("hex", 0, 4);
-  if (/^(?:fffe|feff)/.test(head)) return "UTF-16";
-  if (/^(?!00)..00(?!00)..00$/.test(head)) return "UTF-16LE";
-  return /^00(?!00)..00(?!00)..$/.test(head) ? "UTF-16BE" : defaultOtherEncoding;
 }
 
 function getLinesBeforeError(bytes: Buffer): Buffer {
