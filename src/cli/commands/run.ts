@@ -75,7 +75,7 @@ const run = defineCommand({
         reports.push(await checkOutputFile(host, path, `--${name}`, { inputs: files, isOurs: reportBeginnings[name] }));
     }
     if (new Set(reports).size < reports.length) throw new UsageError("--html and --report must not be the same file");
-    await Promise.all(reports.map(removeEarlierReport));
+    for (const path of reports) await removeEarlierReport(host, path);
     if (isSwitchedOn(host.env[inputVariable])) {
       void waitForInputEnd(host, context.onEnd).then(() => context.shutdown.interrupt("SIGTERM"));
     }

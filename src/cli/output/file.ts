@@ -1,4 +1,4 @@
-import { constants, createWriteStream, fstat, type Stats } from "node:fs";
+import { type BigIntStats, constants, createWriteStream, fstat, type Stats } from "node:fs";
 import { access, rm, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -9,7 +9,7 @@ import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { formatFsError, isFsError, readBeginning, systemDisk } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
 import { CommandFailedError, getRemedy, UsageError } from "../process/failure.ts";
-import type { Host } from "../process/host.ts";
+import { type Host, type OutputStream, write } from "../process/host.ts";
 
 /** Rejects binary output on a terminal before anything is sent, unless `--output -` is given. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
@@ -46,13 +46,30 @@ export async function checkOutputFile(host: Host, path: string, flag: string, pr
       throw new UsageError(`${flag}: cannot write ${subject}: ${reason}`, { hint, cause });
     },
   );
-  if (stats?.isFile()) await rejectDataLoss(host, path, flag, protectedFiles);
+  const isOpen = (await findOpenStream(host, absolute)) !== undefined;
+  if (stats?.isSocket() && !isOpen) throw new UsageError(`${flag}: ${path} is a socket, not a file`);
+  if (stats?.isFile())
+    await rejectDataLoss(host, path, flag, isOpen ? { ...protectedFiles, isOurs: undefined } : protectedFiles);
   return absolute;
 }
 
 /** Removes the report of an earlier run, so that it cannot be mistaken for that of an interrupted run. */
-export async function removeEarlierReport(absolute: string): Promise<void> {
+export async function removeEarlierReport(host: Host, absolute: string): Promise<void> {
+  if ((await findOpenStream(host, absolute)) !== undefined) return;
   if ((await findStats(absolute))?.isFile()) await rm(await resolveRealPath(absolute));
+}
+
+/**
+ * Returns the output of this process that a path names, such as /dev/stdout. A socket cannot be opened by its path, and
+ * a file must not be replaced under its other output.
+ */
+export async function findOpenStream(host: Host, path: string): Promise<OutputStream | undefined> {
+  const identity = await getIdentity(host, path);
+  if (identity === undefined) return undefined;
+  for (const stream of [host.stdout, host.stderr]) {
+    if ((await getStreamIdentity(stream)) === identity) return stream;
+  }
+  return undefined;
 }
 
 async function rejectDataLoss(host: Host, path: string, flag: string, { inputs = [], isOurs }: ProtectedFiles) {
@@ -69,17 +86,19 @@ async function rejectDataLoss(host: Host, path: string, flag: string, { inputs =
 }
 
 /** Returns an identity that all names of a file share, including links. Returns undefined if there is no file. */
-async function getIdentity({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
-  const { fd } = stdin as { readonly fd?: number };
-  if (path === "-" && fd === undefined) return undefined;
-  const inspection =
-    path === "-" ? promisify(fstat)(fd!, { bigint: true }) : stat(resolve(cwd, path), { bigint: true });
-  // A file that cannot be inspected is not an input.
-  const stats = await inspection.catch(() => undefined);
-  return stats && `${stats.dev}:${stats.ino}`;
+const getIdentity = ({ cwd, stdin }: Host, path: string): Promise<string | undefined> =>
+  path === "-" ? getStreamIdentity(stdin) : formatIdentity(stat(resolve(cwd, path), { bigint: true }));
+
+async function getStreamIdentity(stream: object): Promise<string | undefined> {
+  const { fd } = stream as { readonly fd?: number };
+  return fd === undefined ? undefined : formatIdentity(promisify(fstat)(fd, { bigint: true }));
 }
 
-/** The previous file stays until the content is complete. Pipes and devices are written directly. */
+/** Returns undefined for a file that cannot be inspected, which is neither an input nor open. */
+const formatIdentity = (inspection: Promise<BigIntStats>): Promise<string | undefined> =>
+  inspection.then(({ dev, ino }) => `${dev}:${ino}`).catch(() => undefined);
+
+/** The previous file stays until the content is complete. Pipes, devices and open streams are written directly. */
 export async function writeOutput(
   host: Host,
   path: string,
@@ -88,6 +107,11 @@ export async function writeOutput(
 ): Promise<void> {
   const absolute = resolve(host.cwd, path);
   const stats = await findStats(absolute);
+  const stream = await findOpenStream(host, absolute);
+  if (stream) {
+    for await (const chunk of content) await write(stream, chunk);
+    return;
+  }
   try {
     if (stats && !stats.isFile()) return await pipeline(content, createWriteStream(absolute));
     // Links stay links, and files keep their permissions.

@@ -67,6 +67,6 @@ export async function createReportWriter(
 ): Promise<(xml: string) => Promise<void>> {
   if (path === undefined) return async () => {};
   const isOurs = (text: string) => text.startsWith("<?xml");
-  await removeEarlierReport(await checkOutputFile(host, path, "--report", { isOurs }));
+  await removeEarlierReport(host, await checkOutputFile(host, path, "--report", { isOurs }));
   return (xml) => writeOutput(host, path, [Buffer.from(xml)]);
 }

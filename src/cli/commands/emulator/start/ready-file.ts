@@ -7,7 +7,7 @@ import { pluralize } from "../../../../base/text.ts";
 import { isOnThisMachine } from "../../../../files/machine.ts";
 import type { Context } from "../../../command.ts";
 import { isSameEmulator } from "../../../connection/emulator/emulator-access.ts";
-import { checkOutputFile, writeOutput } from "../../../output/file.ts";
+import { checkOutputFile, findOpenStream, writeOutput } from "../../../output/file.ts";
 import { createOutput } from "../../../output/output.ts";
 import type { Host, OutputStream } from "../../../process/host.ts";
 
@@ -19,7 +19,9 @@ import type { Host, OutputStream } from "../../../process/host.ts";
 export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">) {
   const isOurs = (beginning: string) => /^(?:\s*|\{"event":"ready"[^\n]*\n?)$/.test(beginning);
   const absolute = await checkOutputFile(host, path, "--ready-file", { isOurs });
-  const before = toFields(tryParseJson((await readContent(absolute)) ?? ""));
+  // A path such as /dev/stdout is a link of the system.
+  const isOpen = (await findOpenStream(host, absolute)) !== undefined;
+  const before = toFields(tryParseJson((isOpen ? undefined : await readContent(absolute)) ?? ""));
   if (before.event === "ready" && !(await isRunning(before))) await rm(absolute, { force: true });
   let content: string | undefined;
   return {
@@ -32,7 +34,8 @@ export async function prepareReadyFile(path: string, { host }: Pick<Context, "ho
     },
     /** Removes the file, unless another process has written to it since. */
     async remove(): Promise<void> {
-      if (content !== undefined && (await readContent(absolute)) === content) await rm(absolute, { force: true });
+      if (content !== undefined && !isOpen && (await readContent(absolute)) === content)
+        await rm(absolute, { force: true });
     },
   };
 }
