@@ -79,6 +79,9 @@ export async function requireFile(host: Host, path: string, flag: string): Promi
   const absolute = resolve(host.cwd, path);
   const stats = await stat(absolute).catch((cause) => throwUnreadable(path, flag, cause));
   if (stats.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
+  // A socket cannot be opened by its path, for example /dev/stdin of a child process of Node.
+  if (stats.isSocket())
+    throw new UsageError(`${flag}: ${path} is a socket, not a file`, { hint: "For standard input, use -." });
   return absolute;
 }
 

@@ -85,3 +85,17 @@ describe("output to a socket", { skip }, () => {
     );
   });
 });
+
+describe("input from the path of a socket", { skip }, () => {
+  for (const [flag, argv] of [
+    ["--data", ["contracts", "create", "--emulator", "--data", "/dev/stdin"]],
+    ["<file>", ["router", "map-emails", "/dev/stdin", "--cluster", "eu-1", "--emulator"]],
+  ] as const) {
+    it(`is rejected before anything is sent: ${argv.slice(0, 2).join(" ")}`, async (t) => {
+      const svc = await startSvcProcess(t, argv, { cwd: await createTestFolder(t) });
+      const [exit] = await once(svc.child, "close");
+      const message = `error: ${flag}: /dev/stdin is a socket, not a file\n  For standard input, use -.\n`;
+      assert.deepEqual([exit, svc.stderr()], [2, message]);
+    });
+  }
+});
