@@ -62,6 +62,8 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     "no-address": [ofApproval, 1, { "shown.address": "failed" }],
     hurry: [ofApproval, 1, { "poll.interval": "failed" }],
     "own-interval": [ofApproval, 1, { "poll.interval": "failed" }],
+    "five-seconds": [["--only", "poll"], 1, { "poll.interval": "failed" }],
+    "token-argument": [["--only", "secrets"], 1, { "secrets.arguments": "failed" }],
     "rejects-tokens": [ofApproval, 1, { "approval.tokens": "failed" }],
     arguments: [ofApproval, 1, { "secrets.arguments": "failed" }],
     "goes-on": [
@@ -90,6 +92,15 @@ describe("svc auth certify", { concurrency: 6 }, () => {
       assert.deepEqual([found.exit, found.findings], [exit, findings], `${found.stderr}${JSON.stringify(found.rows)}`);
     });
   }
+
+  it("assesses no behavior after an error that the client did not get", async (t) => {
+    const { rows } = await certifyDeviceClient(t, getOwnClientCommand("no-client"), ["--only", "expired"]);
+    const detail = "The last poll got invalid_request, not expired_token.";
+    assert.deepEqual(rows, [
+      { ...rows[0], id: "expired.stops", result: "not_checked", detail },
+      { ...rows[1], id: "expired.exit-code", result: "not_checked", detail },
+    ]);
+  });
 
   it("reports an unknown grant type and its consequences", async (t) => {
     const { rows } = await certifyDeviceClient(t, getOwnClientCommand("grant-type"), ["--only", "request"]);
@@ -174,7 +185,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
 
 describe("svc auth certify on a busy machine", () => {
   it("assesses no wait that it measured too imprecisely", async (t) => {
-    // The first poll arrives after 1.5 s, and is noticed after two seconds.
+    // The first poll arrives after 0.2 s, and is noticed after two seconds.
     const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
     process.on("SIGWINCH", block);
     t.after(() => process.off("SIGWINCH", block));

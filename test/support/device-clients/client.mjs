@@ -39,12 +39,17 @@ const { device_code, user_code, verification_uri, interval } = await json(begun)
 console.log(`Open ${has("no-address") ? "the page" : verification_uri} and enter ${has("no-code") ? "it" : user_code}`);
 
 const grant_type = has("grant-type") ? "device_code" : "urn:ietf:params:oauth:grant-type:device_code";
-let seconds = has("hurry") ? 0.1 : has("own-interval") ? 1 : has("blocks") ? 1.5 : interval;
+let seconds = has("hurry") ? 0.1 : has("own-interval") ? 1 : has("five-seconds") ? 5 : has("blocks") ? 5.2 : interval;
 let next = seconds;
 let slowDowns = 0;
-if (has("blocks")) process.kill(process.ppid, "SIGWINCH");
+let polls = 0;
 for (;;) {
   await sleep(next * 1_000);
+  polls += 1;
+  if (has("blocks") && polls === 1) {
+    process.kill(process.ppid, "SIGWINCH");
+    await sleep(200);
+  }
   next = seconds;
   const answer = await poll().catch((error) => ({ broken: String(error) }));
   const error = answer.broken === undefined ? answer.error : undefined;
@@ -55,6 +60,8 @@ for (;;) {
   }
   if (error === undefined) {
     if (has("rejects-tokens")) process.exit(3);
+    if (has("token-argument"))
+      await promisify(execFile)(process.execPath, ["-e", "setTimeout(() => {}, 500)", answer.refresh_token]);
     console.log("Signed in");
     process.exit(0);
   }
@@ -72,7 +79,9 @@ for (;;) {
 }
 
 async function poll() {
-  const sent = has("arguments") ? postByProgram() : post(token_endpoint, { grant_type, device_code, client_id });
+  const sent = has("arguments")
+    ? postByProgram()
+    : post(token_endpoint, { grant_type, device_code, ...(!has("no-client") && { client_id }) });
   let response;
   try {
     response = await sent;

@@ -104,7 +104,7 @@ function assessSecrets({ challenge, exposedIn }: ClientRunResult): CheckFinding 
   if (exposedIn === undefined) {
     return notChecked("The arguments of processes were not seen: the client did not poll, or the system hides them.");
   }
-  if (exposedIn === null) return passed("No process had a secret among its arguments.");
+  if (exposedIn === null) return passed("No process was seen with a secret among its arguments.");
   const detail = `The device code or a token was an argument of ${JSON.stringify(exposedIn)}.`;
   return failed(detail, "Pass secrets to other programs by standard input or a private file.");
 }
@@ -190,13 +190,14 @@ function assessSlowDown(result: ClientRunResult, index: number): CheckFinding {
 const measurePollIntervalMs = (firstWaitMs: number): number =>
   Math.min(firstWaitMs, Math.max(minIntervalSeconds * 1_000, firstWaitMs - 2_000));
 
-/** Assesses only a client that has polled until the script ended with this error. */
+/** Assesses only a client that has polled until the script ended with this error, and that got it. */
 const whenEnded = (error: string, assess: Assessor): Assessor =>
-  whenPolled((result) =>
-    result.endedAt === undefined
-      ? notChecked(`The client did not poll often enough to get ${error}; ${describeState(result)}.`)
-      : assess(result),
-  );
+  whenPolled((result) => {
+    const { endedAt, endError } = result;
+    if (endedAt === undefined)
+      return notChecked(`The client did not poll often enough to get ${error}; ${describeState(result)}.`);
+    return endError === error ? assess(result) : notChecked(`The last poll got ${endError}, not ${error}.`);
+  });
 
 const assessStop = (error: string): Assessor =>
   whenEnded(error, ({ polls, exitCode, deviceRequests }) => {

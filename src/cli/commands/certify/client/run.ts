@@ -108,6 +108,8 @@ async function runClient(
     });
     while (!hasEnded && !signal.aborted && !isScriptOver(server.observation, startedAt + maxWaitMs)) {
       await Promise.race([clientEnd, systemWallClock.sleep(defaultCheckIntervalMs, signal)]);
+      // No poll follows the tokens.
+      if (server.observation.hasTokens && !hasEnded) server.findExposedSecret();
     }
     signal.throwIfAborted();
     const seconds = (systemWallClock.monotonicNow() - startedAt) / 1_000;

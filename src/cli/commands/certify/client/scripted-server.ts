@@ -22,8 +22,8 @@ export type PollStep = "pending" | "slow_down" | "reset" | "html-503" | "lost" |
 
 /** Interval of the server in seconds. The minimum of RFC 8628 keeps runs short. */
 export const minIntervalSeconds = 1;
-/** Interval where it is checked. It differs from those that clients assume, 1 and 5 s. */
-export const checkedIntervalSeconds = 2;
+/** Interval where it is checked. It exceeds those that clients assume, 1 and 5 s. */
+export const checkedIntervalSeconds = 6;
 /** RFC 8628, 3.5: each slow_down permanently increases the interval by 5 seconds. */
 export const slowDownSeconds = 5;
 
@@ -31,7 +31,7 @@ const pending = "pending";
 
 /** Responses to the polls of one client run, in order. The last response ends the sign-in. */
 export const clientScenarios = lookupTable<readonly PollStep[]>({
-  approval: [pending, pending, pending, "approve"],
+  approval: [pending, pending, "approve"],
   "slow-down": [pending, "slow_down", pending, "slow_down", "approve"],
   expired: [pending, "expire"],
   denied: [pending, "deny"],
@@ -61,6 +61,8 @@ export interface ClientObservation {
   readonly polls: ObservedPoll[];
   challenge?: { readonly deviceCode: string; readonly userCode: string; readonly verificationUri: string };
   endedAt?: number;
+  /** Error code of the response that ended the sign-in, for example `expired_token`. */
+  endError?: unknown;
   /** Arrival of the last request of the sign-in. */
   lastAt?: number;
   hasTokens: boolean;
@@ -126,8 +128,7 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
 
   async function respondToPoll(oauth: OAuthRequest, response: ServerResponse, relay: Relay): Promise<void> {
     observation.lastAt = oauth.at;
-    if (secrets.length > 0 && typeof observation.exposedIn !== "string")
-      observation.exposedIn = findProgramWithArguments(secrets);
+    findExposedSecret();
     const hasFirstCode = oauth.fields?.device_code === observation.challenge?.deviceCode;
     const step = hasFirstCode ? steps.shift() : undefined;
     observation.polls.push({ ...oauth, step });
@@ -140,11 +141,15 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
     }
     await changeState(step);
     const relayedResponse = await relay();
-    if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
+    const fields = toFields(parseJsonBody(relayedResponse));
+    if (hasFirstCode && steps.length === 0 && observation.endedAt === undefined) {
+      observation.endedAt = systemWallClock.monotonicNow();
+      observation.endError = fields.error;
+    }
     if (relayedResponse.status === 200) {
       observation.hasTokens = true;
-      const { access_token } = toFields(parseJsonBody(relayedResponse));
-      if (typeof access_token === "string" && access_token !== "") secrets.push(access_token);
+      for (const token of [fields.access_token, fields.refresh_token, fields.id_token])
+        if (typeof token === "string" && token !== "") secrets.push(token);
     }
     sendResponse(response, relayedResponse);
   }
@@ -160,10 +165,17 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
     );
   }
 
+  function findExposedSecret(): void {
+    if (secrets.length > 0 && typeof observation.exposedIn !== "string")
+      observation.exposedIn = findProgramWithArguments(secrets);
+  }
+
   return {
     url,
     emulator,
     observation,
+    /** Looks for secrets among the arguments of processes, as the server does at each poll. */
+    findExposedSecret,
     async close() {
       server.close().closeAllConnections();
       sender.close();
