@@ -1,6 +1,7 @@
 import { Agent, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { systemWallClock } from "../../base/clock.ts";
+import { decodeContent, parseContentCodings } from "../../base/content-codings.ts";
 import { type HttpMessage, pairHeaders, type RecordedResponse } from "../exchange.ts";
 
 interface ReplayRequest extends HttpMessage {
@@ -17,8 +18,8 @@ const maxResponseMs = 30_000;
 const maxResponseBytes = 64 * 1024 * 1024;
 
 /**
- * Sends requests unchanged, with the order and spelling of their headers. Requests beyond the rate wait. Callers must
- * close the sender.
+ * Sends requests unchanged, with the order and spelling of their headers. Requests beyond the rate wait. Compressed
+ * responses are decoded. Callers must close the sender.
  */
 export function createRequestSender(requestsPerSecond = Number.POSITIVE_INFINITY) {
   const agent = new Agent({ keepAlive: true });
@@ -68,8 +69,12 @@ export function createRequestSender(requestsPerSecond = Number.POSITIVE_INFINITY
         });
         response.once("error", fail);
         response.once("end", () => {
-          const received = pairHeaders(response.rawHeaders);
-          resolve({ status: response.statusCode!, headers: received, body: Buffer.concat(chunks) });
+          const received = Buffer.concat(chunks);
+          const codings = parseContentCodings(response.headers["content-encoding"] ?? "");
+          const decoded = decodeContent(received, codings, maxResponseBytes);
+          const all = pairHeaders(response.rawHeaders);
+          const headers = decoded ? all.filter(([name]) => name.toLowerCase() !== "content-encoding") : all;
+          resolve({ status: response.statusCode!, headers, body: decoded ?? received });
         });
       });
       request.end(body);

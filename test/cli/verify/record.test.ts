@@ -120,6 +120,38 @@ describe("svc verify record", () => {
     assert.equal(replay.exit, 0, replay.stdout);
   });
 
+  const journeyDeviations: readonly (readonly [service: string, notRemoved: string, deviate: Deviation])[] = [
+    [
+      "has IDs of another type",
+      "",
+      ({ json }) => Object.assign(json as object, { id: String((json as { id: number }).id) }),
+    ],
+    ["sends compressed responses", "", (passing) => Object.assign(passing, { isCompressed: true })],
+    [
+      "sends no IDs",
+      "warning: not removed: webhook svc-verify-NAME: the response to its creation has no ID",
+      ({ json }) => Object.assign(json as object, { id: undefined }),
+    ],
+  ];
+  for (const [service, notRemoved, deviate] of journeyDeviations) {
+    it(`reports each object that it leaves behind at a service that ${service}`, async (t) => {
+      const { svc, json, emulator } = await startCliEmulator(t);
+      const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
+      const deviateWebhook: Deviation = (passing) => {
+        if (/^POST .*\/webhooks\/$/.test(passing.label) && passing.status === 201) deviate(passing);
+      };
+      const to = await startDeviatingService(t, url, deviateWebhook, "responses");
+      const env = { SVC_CONTRACTS_URL: to, SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret };
+      const run = await svc("verify record --out corpus --allow-writes --yes --rate 1000", { env });
+      const warnings = run.stderr.split("\n").filter((line) => line.startsWith("warning"));
+      const webhooks = await json<unknown[]>("emulator webhooks");
+      assert.deepEqual(
+        [run.exit, warnings.join("\n").replace(/svc-verify-[0-9a-f]+/, "svc-verify-NAME"), webhooks.length],
+        notRemoved === "" ? [0, "", 0] : [1, notRemoved, 1],
+      );
+    });
+  }
+
   it("removes its objects after Ctrl-C and can continue", async (t) => {
     const { cwd, svc, json } = await startCliEmulator(t);
     const argv = ["verify", "record", "--out", "corpus", "--allow-writes", "--yes", "--rate", "50"];

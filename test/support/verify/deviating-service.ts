@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
+import { gzipSync } from "node:zlib";
 
 /** An intercepted message whose JSON can be replaced. */
 export interface InterceptedMessage {
@@ -12,6 +13,8 @@ export interface InterceptedMessage {
   json: unknown;
   /** Replaces the serialized `json`. */
   text?: string;
+  /** Whether the response is sent with gzip. */
+  isCompressed?: boolean;
   /** Whether the message is dropped. */
   isDropped?: boolean;
 }
@@ -79,8 +82,12 @@ export async function startDeviatingService(
         json: parseJsonIfValid(bytes.toString()),
       };
       if (changes === "responses") deviate(passing);
-      outgoing.writeHead(passing.status, passing.headers);
-      outgoing.end(passing.json === undefined ? bytes : (passing.text ?? JSON.stringify(passing.json)));
+      const content = passing.json === undefined ? bytes : (passing.text ?? JSON.stringify(passing.json));
+      outgoing.writeHead(passing.status, {
+        ...passing.headers,
+        ...(passing.isCompressed && { "content-encoding": "gzip" }),
+      });
+      outgoing.end(passing.isCompressed ? gzipSync(content) : content);
     });
   });
   return listen(t, server);

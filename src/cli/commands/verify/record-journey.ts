@@ -64,8 +64,8 @@ export function createRecordingJourney(caller: RecordingClient) {
   async function recordWebhook(): Promise<void> {
     const url = "https://example.com/svc-verify";
     const body = { title: prefix, url, only_for_activities: ["CONTRACT_VOIDED"] };
-    const { id } = toFields(await caller.call("webhooks.create", { body }));
-    if (typeof id === "number")
+    const id = findId("webhook", await caller.call("webhooks.create", { body }));
+    if (id !== undefined)
       await removeAgain(`webhook ${id}`, () => caller.require("webhooks.delete", { params: { webhook_id: id } }));
   }
 
@@ -75,8 +75,8 @@ export function createRecordingJourney(caller: RecordingClient) {
     const workflow = JSON.stringify(workflowList).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
     if (workflow === undefined) return;
     const body = { workflow_id: Number(workflow), title: prefix, description: "svc verify" };
-    const { id } = toFields(await caller.call("intake.create", { body }));
-    if (typeof id === "number" || typeof id === "string")
+    const id = findId("intake", await caller.call("intake.create", { body }));
+    if (id !== undefined)
       await removeAgain(`intake ${id}`, () => caller.require("intake.delete", { params: { intake_id: id } }));
   }
 
@@ -94,8 +94,8 @@ export function createRecordingJourney(caller: RecordingClient) {
         { is_individual: true, poc_details: { first_name: "Verify", email: "svc-verify@example.com" } },
       ],
     };
-    const { id } = toFields(await caller.call("contracts.create", { body }));
-    if (typeof id !== "string") return;
+    const id = findId("contract", await caller.call("contracts.create", { body }));
+    if (id === undefined) return;
     const params = { composite_id: id };
     cleanUps.push({
       label: `contract ${id}`,
@@ -123,6 +123,15 @@ export function createRecordingJourney(caller: RecordingClient) {
     await caller.call("cluster-emails.show", { params: { email_hash } });
     await cleanUpLast();
     await caller.call("cluster-emails.show", { params: { email_hash } });
+  }
+
+  /** Returns the ID of a new object, or undefined if none was created. An object without an ID cannot be removed. */
+  function findId(kind: string, created: unknown): string | number | undefined {
+    const { id } = toFields(created);
+    if (typeof id === "number" || typeof id === "string") return id;
+    const run = () => Promise.reject(new Error("the response to its creation has no ID"));
+    if (created !== undefined) cleanUps.push({ label: `${kind} ${prefix}`, run });
+    return undefined;
   }
 
   async function removeAgain(label: string, run: CleanUpTask): Promise<void> {

@@ -157,10 +157,13 @@ export function createRecordingClient(
     return { status: response.status, document: tryParseJson(response.body.toString("utf8")) };
   }
 
-  /** Sends a request to an operation. Resolves with the response body of a success, and with undefined otherwise. */
+  /**
+   * Sends a request to an operation. Resolves with the document of a success, or an empty one if the body is not JSON,
+   * and with undefined otherwise.
+   */
   async function call(id: string, request: PlannedRequest = {}): Promise<unknown> {
     const { status, document } = await sendCall(id, request);
-    return status < 300 ? document : undefined;
+    return status < 300 ? (document ?? {}) : undefined;
   }
 
   return {
