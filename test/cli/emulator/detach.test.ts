@@ -174,6 +174,25 @@ describe("svc emulator start --detach", () => {
     await waitForFileText(join(cwd, ".svc/ephemeral.log"), "clock.advance");
   });
 
+  it("prints how to use and stop the second emulator of a folder", async (t) => {
+    const cwd = await createFolder(t);
+    const { ready } = await startDetached(t, "--ephemeral", { cwd });
+    const env = { SVC_RUN_FILE: "second.run" };
+    const { stdout } = await runSvc(t, "emulator start --detach --ephemeral --port 0", { cwd, env });
+    killAfterTest(cwd, JSON.parse(await readFile(join(cwd, "second.run"), "utf8")).pid);
+    assert.deepEqual(stdout.split("\n").slice(9), [
+      "To use it:",
+      "",
+      '  eval "$(svc emulator env --file second)"',
+      "  svc contracts templates list",
+      "",
+      "To stop it: svc emulator stop --file second",
+      "",
+    ]);
+    assert.equal((await runCli("emulator stop --file second", { cwd })).exit, 0);
+    assert.equal((await runCli("emulator status --json=router_url", { cwd })).stdout.includes(ready.router_url), true);
+  });
+
   it("exits with the messages and the code of an emulator that fails to start", async (t) => {
     const cwd = await createFolder(t);
     await writeFile(join(cwd, "seed.json"), "{}");

@@ -161,9 +161,10 @@ async function resolveStateFiles({ ephemeral, store, ...options }: EmulatorOptio
   const file = ephemeral || store !== undefined ? undefined : state;
   // A state in a database, or in memory without a terminal, has no path. Its run file is at the default path.
   const hasDefaultRunFile = (store !== undefined || host.starter) && options.runFile === undefined;
-  const runFileState = file ?? (hasDefaultRunFile ? state : undefined);
-  const runFile =
-    file === undefined && runFileState !== undefined ? await resolveRunFile(runFileState) : options.runFile;
+  // Commands find an emulator by a name without the extension of its run file.
+  const namedState = options.runFile?.endsWith(".run") ? options.runFile.slice(0, -".run".length) : undefined;
+  const runFileState = file ?? (hasDefaultRunFile ? state : namedState);
+  const runFile = file === undefined && hasDefaultRunFile ? await resolveRunFile(state) : options.runFile;
   return { file, runFile, runFileState };
 }
 
