@@ -13,7 +13,10 @@ import type { ControlHandlers } from "./context.ts";
 export const lifecycleHandlers = {
   "emulator.ready": (_, { instance, store }) => {
     if (!instance.isAssured())
-      return reply(503, { ...instance.getReadiness(), why: "The database does not respond; another process may lead" });
+      return reply(503, {
+        ...instance.getReadiness(),
+        why: "The database does not confirm that this process leads; another process may lead",
+      });
     return store.writable
       ? reply(200, instance.getReadiness())
       : reply(503, { ...instance.getReadiness(), why: "The state cannot be written; reads continue" });

@@ -63,6 +63,7 @@ interface LeadershipOptions {
   readonly wall: WallClock;
   readonly candidate: Candidate;
   readonly leaseMs: number;
+  readonly report: (line: string) => void;
 }
 
 /** Addresses of the leader, or null if no leader is known, and the token of all processes. */
@@ -89,6 +90,7 @@ export class Leadership {
   /** Time until which the previous leader may consider itself the leader. */
   readonly #previousLeaseEndsAt: number;
   #beatLoop: Promise<void>;
+  #isUnconfirmed = false;
   /** Called with each beat. Returns since when a commit waits for its response, or undefined. */
   waitingSince: () => number | undefined = () => undefined;
 
@@ -255,7 +257,7 @@ export class Leadership {
         stuckCommitChecks = 0;
       }
       pendingRenewal ??= this.#renewLease(this.#now())
-        .catch(() => {})
+        .catch((error) => this.#reportUnconfirmed(error))
         .then(() => {
           pendingRenewal = undefined;
         });
@@ -271,7 +273,20 @@ export class Leadership {
       return;
     }
     this.#assuredUntil = Math.max(this.#assuredUntil, sentAt + this.#options.leaseMs);
+    if (this.#isUnconfirmed)
+      this.#options.report(`The store ${database.displayUrl} confirms again that this process leads`);
+    this.#isUnconfirmed = false;
     if (!this.#isLocked) await this.#reacquireLock();
+  }
+
+  /** Reports once why reads are rejected, too. */
+  #reportUnconfirmed({ message }: Error): void {
+    if (this.#isUnconfirmed || this.#ended.signal.aborted || this.isAssured) return;
+    this.#isUnconfirmed = true;
+    const { database, report } = this.#options;
+    report(
+      `The store ${database.displayUrl} does not confirm that this process leads: ${message}. Requests fail until it does`,
+    );
   }
 
   /** Acquires the lock again after its connection has ended. If that connection still holds it, it is terminated. */

@@ -37,13 +37,14 @@ const defaultCompactAfterBytes = 16 * 2 ** 20;
  */
 export async function openPostgresStore(options: PostgresStoreOptions): ReturnType<typeof openAs> {
   const { url, schema, wall, leaseWall = wall, candidate, leaseMs = defaultLeaseMs } = options;
+  const { report } = { ...defaultStoreOptions, ...options };
   const database = new Database(url, schema);
   let leadership: Leadership | undefined;
   try {
     await prepareSchema(database);
     const signal = options.signal ?? new AbortController().signal;
     leadership = await Leadership.acquire(
-      { database, wall: leaseWall, candidate, leaseMs },
+      { database, wall: leaseWall, candidate, leaseMs, report },
       signal,
       options.onLeaderChange ?? (() => {}),
     );

@@ -72,4 +72,37 @@ describe("PostgreSQL role with settings of an administrator", { skip: postgresSk
       });
     });
   }
+
+  it("explains why a leader fails requests while the database is read-only", async (t) => {
+    const options = await createOptions("demoted");
+    const log: string[] = [];
+    const { router } = await startTestEmulator(t, { ...options, leaseMs: 600, log: (line) => log.push(line) });
+    const setReadOnly = (value: string) =>
+      server().sql(async (sql) => {
+        await sql.unsafe(`alter role demoted set default_transaction_read_only = ${value}`);
+        await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'demoted'`;
+      });
+    const waitForStatus = async (expected: number) => {
+      for (;;) {
+        const { status, body } = await router("GET", "/_emulator/ready");
+        if (status === expected && log.length > (status === 503 ? 0 : 1)) return (body as { why?: string }).why;
+      }
+    };
+    await setReadOnly("on");
+    const why = await waitForStatus(503);
+    await setReadOnly("off");
+    assert.deepEqual(
+      [why, await waitForStatus(200), log],
+      [
+        "The database does not confirm that this process leads; another process may lead",
+        undefined,
+        [
+          `The store STORE does not confirm that this process leads: cannot execute UPDATE in a read-only transaction. Requests fail until it does`,
+          "The store STORE confirms again that this process leads",
+        ].map((line) =>
+          line.replace("STORE", `postgres://demoted@/postgres?host=${server().folder} (schema ${options.schema})`),
+        ),
+      ],
+    );
+  });
 });
