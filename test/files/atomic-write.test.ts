@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, readlink, realpath, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { systemWallClock } from "../../src/base/clock.ts";
 import { changePrivateFile } from "../../src/cli/connection/profiles/private-file.ts";
 import { writeOutput } from "../../src/cli/output/file.ts";
-import type { Host } from "../../src/cli/process/host.ts";
+import { createProcessHost } from "../../src/cli/process/process-host.ts";
 import {
   createFileAtomic,
   createTemporaryName,
@@ -124,7 +123,7 @@ describe("output files of the command line", () => {
     await chmod(join(cwd, "old"), 0o666);
     await symlink("old", join(cwd, "to-old"));
     await symlink("new", join(cwd, "to-new"));
-    const host = { cwd, pid: process.pid, wall: systemWallClock } as Host;
+    const host = { ...createProcessHost(), cwd };
     await writeOutput(host, "to-old", [Buffer.from("text")]);
     await writeOutput(host, "to-new", [Buffer.from("text")]);
     await symlink("config", join(cwd, "to-config"));
