@@ -1,4 +1,4 @@
-import { constants, fdatasync, write } from "node:fs";
+import { constants, fdatasync, fsync, write } from "node:fs";
 import { type FileHandle, link, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -65,7 +65,7 @@ export const systemDisk: Disk = {
     if (process.platform === "win32") return;
     const folder = await open(path, constants.O_RDONLY);
     try {
-      await folder.sync();
+      await sync(folder.fd);
     } catch (error) {
       // Some network file systems do not support this call. Their writes are complete when they return.
       if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
@@ -84,9 +84,11 @@ async function removeAndThrow(handle: FileHandle, path: string, cause: unknown):
   throw cause;
 }
 
-// A write runs for each group of lines, where the handle's own methods are too slow.
+// A write runs for each group of lines, where the handle's own methods are too slow. With Yarn's Plug'n'Play, handles
+// cannot be synchronized.
 const writeAt = promisify(write);
 const datasync = promisify(fdatasync);
+const sync = promisify(fsync);
 
 function toDiskFile(handle: FileHandle, path: string): DiskFile {
   /** The system's errors of open files have no path. */
@@ -105,7 +107,7 @@ function toDiskFile(handle: FileHandle, path: string): DiskFile {
     read: async (into, position) => (await handle.read(into, 0, into.byteLength, position).catch(addPath)).bytesRead,
     size: async () => (await handle.stat().catch(addPath)).size,
     truncate: (length) => handle.truncate(length).catch(addPath),
-    sync: () => handle.sync().catch(addPath),
+    sync: () => sync(handle.fd).catch(addPath),
     datasync: () => datasync(handle.fd).catch(addPath),
     close: () => handle.close().catch(addPath),
   };
