@@ -102,15 +102,23 @@ describe("bulk job plan", () => {
     });
   }
 
-  it("is rejected after tampering", async (t) => {
+  it("is rejected after tampering, and in the format of a newer version", async (t) => {
     const { svc, cwd, listRequests } = await createBulkFixture(t, ["a"]);
     await writeFile(join(cwd, "plan.json"), '{"version":1,"command":"map-clients"}');
     assert.match((await svc(apply)).stderr, /written by --plan-out: plan\.json is not \(scope is missing or wrong\)/);
     await svc(plan);
     const storedPlan = JSON.parse(await readFile(join(cwd, "plan.json"), "utf8"));
     await writeFile(join(cwd, "plan.json"), JSON.stringify({ ...storedPlan, batch_size: "2" }));
+    assert.match(
+      (await svc(apply)).stderr,
+      /written by --plan-out: plan\.json is not \(batch_size is missing or wrong\)/,
+    );
+    await writeFile(join(cwd, "plan.json"), JSON.stringify({ ...storedPlan, version: 2 }));
     const { exit, stderr } = await svc(apply);
-    assert.match(stderr, /written by --plan-out: plan\.json is not \(batch_size is missing or wrong\)/);
+    assert.match(
+      stderr,
+      /^error: --apply: plan\.json is in format 2 of a newer svc, but this version reads format 1$/m,
+    );
     assert.deepEqual([exit, listRequests()], [2, []]);
   });
 });

@@ -34,9 +34,11 @@ async function findJob(
   const named = name !== undefined && isJobId(name) ? await readJob(name, host) : undefined;
   const job = named ?? all.find(isMatching) ?? all[0];
   if (job?.status === "damaged") {
-    const { id, reason, folder } = job;
+    const { id, reason, folder, isNewer } = job;
     throw new CommandFailedError("failed", "job_damaged", `Cannot read ${id}: ${reason}. Nothing was changed.`, {
-      hint: `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
+      hint: isNewer
+        ? "To read it, install that version of svc."
+        : `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
       next: ["router", "jobs", "list"],
     });
   }

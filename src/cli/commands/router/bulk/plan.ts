@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { dictionary } from "../../../../api/shapes.ts";
-import { tryParseJson } from "../../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../../base/object.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../../derive/command-spec.ts";
 import type { Context } from "../../../command.ts";
 import { resolveStateFile } from "../../../connection/emulator/run-file.ts";
@@ -62,9 +62,11 @@ const JobInput = z.object({
   distinct: count.nullable(),
 });
 
+const formatVersion = 1;
+
 /** All data that determines a job. Plans contain it, and it is stored next to the job log. */
 export const JobPlan = z.object({
-  version: z.literal(1),
+  version: z.literal(formatVersion),
   command: z.string(),
   scope: dictionary(z.string()),
   target: z.string(),
@@ -181,6 +183,13 @@ export const isPlanFile = (beginning: string): boolean => /^\{\s*"version":\s*\d
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
+/** Describes the format of a plan or a job of a newer version, which is not damaged. */
+export function describeNewerFormat(document: unknown): string | undefined {
+  const { version } = toFields(document);
+  if (typeof version !== "number" || version <= formatVersion) return undefined;
+  return `is in format ${version} of a newer svc, but this version reads format ${formatVersion}`;
+}
+
 /**
  * Reads the request from a plan. The input file may have another path, because its content identifies it. Rejects flags
  * that would change the plan, because it is complete.
@@ -196,8 +205,11 @@ export async function readPlannedRequest(
   const conflict = specs.find(({ flag }) => !mayJoinApply.has(flag) && values[flag] !== undefined);
   if (conflict) throw new UsageError(`--${conflict.flag} cannot be used with --apply`);
   const file = input.flags.apply!;
-  const { data: plan, error } = FilePlan.safeParse(tryParseJson(await readText(host, file, "--apply")));
+  const document = tryParseJson(await readText(host, file, "--apply"));
+  const { data: plan, error } = FilePlan.safeParse(document);
   if (!plan) {
+    const newerFormat = describeNewerFormat(document);
+    if (newerFormat !== undefined) throw new UsageError(`--apply: ${file} ${newerFormat}`);
     const field = error.issues[0]?.path.join(".");
     const fieldNote = field ? ` (${field} is missing or wrong)` : "";
     throw new UsageError(`--apply must be a file written by --plan-out: ${file} is not${fieldNote}`);

@@ -14,7 +14,7 @@ import { acquireFileLock, isLocked } from "../../../../connection/profiles/priva
 import { getStateFolder } from "../../../../process/environment.ts";
 import type { Host } from "../../../../process/host.ts";
 import type { BulkJobKind } from "../job-kinds.ts";
-import { JobPlan } from "../plan.ts";
+import { describeNewerFormat, JobPlan } from "../plan.ts";
 import { createLog, logName, type OpenJob, readJobLog } from "./job-log.ts";
 
 const JobRecord = JobPlan.extend({
@@ -96,17 +96,22 @@ export async function listJobs(host: Host): Promise<ListedJob[]> {
 
 export async function readJob(id: string, host: Host) {
   const folder = join(getJobsFolder(host), id);
-  return readStoredJob(folder, host).catch(({ message: reason }: Error) => {
-    return { id, folder, status: "damaged", reason } as const;
+  return readStoredJob(folder, host).catch((error: Error) => {
+    return { id, folder, status: "damaged", reason: error.message, isNewer: error instanceof NewerJobError } as const;
   });
 }
+
+class NewerJobError extends Error {}
 
 async function readStoredJob(folder: string, host: Host) {
   const path = join(folder, "job.json");
   const text = await readFile(path, "utf8").catch(ignoreMissing);
   if (text === undefined) return undefined;
-  const { data, error } = JobRecord.safeParse(tryParseJson(text));
+  const document = tryParseJson(text);
+  const { data, error } = JobRecord.safeParse(document);
   if (!data) {
+    const newerFormat = describeNewerFormat(document);
+    if (newerFormat !== undefined) throw new NewerJobError(`${path} ${newerFormat}`);
     const field = error.issues[0]?.path.join(".");
     throw new Error(`${path} is not a job record${field ? ` (${field} is missing or wrong)` : ""}`);
   }
