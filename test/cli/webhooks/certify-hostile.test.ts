@@ -61,6 +61,8 @@ const otherMistakes: Readonly<Record<string, readonly string[]>> = {
   redirects: ["redirect"],
   // Forged deliveries receive the status 200, too.
   "cuts its response off": ["signature-unchecked", "broken-response"],
+  "responds without end": ["signature-unchecked", "broken-response"],
+  "never ends its response": ["signature-unchecked", "broken-response"],
 };
 
 async function startHostileReceiver(t: TestContext, play: (socket: Socket) => void): Promise<string> {

@@ -131,4 +131,15 @@ describe("mistakes that svc webhooks certify names", () => {
     const run = await certify([...only, "--json"]);
     assert.deepEqual(getMistakes(reportOf(run)), [["rejection-unreported", "failed"]]);
   });
+
+  it("only warns about an incomplete response with a 2xx status, which the service counts as success", async (t) => {
+    const { certify } = await startSignedReceiver(t, {
+      respond: (_, response) =>
+        void response.writeHead(200, { "content-length": 10 }).write("ok", () => response.destroy()),
+    });
+    const all = await certify(["--json"]);
+    const one = await certify(["--only", "raw-body.spaced,raw-body.escaped", "--json"]);
+    for (const run of [all, one])
+      assert.deepEqual([run.exit, getMistakes(reportOf(run))], [0, [["broken-response", "warning"]]]);
+  });
 });

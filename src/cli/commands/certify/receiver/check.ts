@@ -69,9 +69,12 @@ export function describeResponse({ status, error }: ReceiverResponse, reason = "
   return `status ${status}${line === "" || line.startsWith("<") ? "" : `: ${line}`}`;
 }
 
-/** Returns `passed` if the delivery was accepted. */
-export const assessResponse = (response: ReceiverResponse): CheckFinding =>
-  isAccepted(response) ? passed(describeResponse(response)) : failed(describeResponse(response, response.body));
+/** Returns `passed` if the delivery was accepted, and a warning if the rest of the response is missing. */
+export function assessResponse(response: ReceiverResponse): CheckFinding {
+  if (!isAccepted(response)) return failed(describeResponse(response, response.body));
+  const detail = describeResponse(response);
+  return response.error === undefined ? passed(detail) : { result: "warning", detail };
+}
 
 export type RunCheck = ReceiverCheck["run"];
 

@@ -16,7 +16,7 @@ import {
   type EventOptions,
   encodingName,
   type ForgeryOptions,
-  hasSucceeded,
+  isAccepted,
   jsonContentType,
   otherDigest,
   otherEncoding,
@@ -172,7 +172,7 @@ const rejects = (
 
 function assessRejection(response: ReceiverResponse, isHarmless: boolean) {
   // The receiver accepted it before its response broke.
-  if (hasSucceeded(response)) return isHarmless ? "warning" : "failed";
+  if (isAccepted(response)) return isHarmless ? "warning" : "failed";
   if (response.error?.code === "timeout") return "failed";
   // The receiver rejected it by an unexpected exception.
   return response.error || response.status! >= 500 ? "warning" : "passed";

@@ -142,12 +142,8 @@ interface ReceiverError {
   readonly message: string;
 }
 
-/** Reports whether a 2xx status arrived, even if the rest of the response is missing. */
-export const hasSucceeded = ({ status = 0 }: ReceiverResponse): boolean => status >= 200 && status < 300;
-
-/** Reports success by the rules of the service: a complete 2xx response. */
-export const isAccepted = (response: ReceiverResponse): boolean =>
-  response.error === undefined && hasSucceeded(response);
+/** Reports whether a 2xx status arrived, even if the rest of the response is missing (DECISIONS.md, C20). */
+export const isAccepted = ({ status = 0 }: ReceiverResponse): boolean => status >= 200 && status < 300;
 
 export const hasTimedOut = ({ status, error }: ReceiverResponse): boolean =>
   error?.code === "timeout" && status === undefined;

@@ -4,7 +4,6 @@ import { type CheckFinding, notChecked } from "../check.ts";
 import { describeResponse, type ReceiverCheck, type ReceiverExchange, type ReceiverProbe } from "./check.ts";
 import {
   type EventOptions,
-  hasSucceeded,
   hasTimedOut,
   isAccepted,
   maxEventNumbersPerCheck,
@@ -157,7 +156,8 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     // A receiver that has accepted nothing may not have created the file yet that --probe prints.
     if ((check === responseTimeCheck || requires === "probe") && first && !isAccepted(first))
       return `no event was accepted: ${describeResponse(first)}`;
-    if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeResponse(first)}`;
+    if (first?.error && first.error.code !== "closed" && !isAccepted(first))
+      return `the first delivery failed: ${describeResponse(first)}`;
     const probeResult = items.get(probeCheck);
     if (requires !== "probe" || !probeResult || probeResult.result === "passed") return undefined;
     return probeResult.result === "not_checked" ? probeResult.detail : `the probe does not work: ${probeResult.detail}`;
@@ -251,7 +251,7 @@ const markEnded = (item: ReceiverCheckResult, receiverEnd: string): ReceiverChec
 
 /** Reports whether a delivery of the check got a 2xx status. */
 export const wasAccepted = ({ exchanges }: ReceiverCheckResult): boolean =>
-  exchanges.some(({ response }) => hasSucceeded(response));
+  exchanges.some(({ response }) => isAccepted(response));
 
 /**
  * Reports whether a delivery timed out without a status. A 2xx status for a forged delivery is conclusive despite a
