@@ -101,8 +101,11 @@ describe("mistakes that svc webhooks certify names", () => {
         response.writeHead(count === 1 || count % 3 === 0 ? 503 : 200).end();
       },
     });
-    const run = await certify(["--only", "genuine,raw-body,header.title-case,signature", "--json"]);
-    assert.deepEqual(getMistakes(reportOf(run)), [["unexplained", "failed"]]);
+    const only = ["--only", "genuine,response.time,raw-body,header.title-case,signature"];
+    const report = reportOf(await certify([...only, "--json"]));
+    assert.deepEqual(getMistakes(report), [["unexplained", "failed"]]);
+    const { detail } = report.checks.find(({ id }) => id === "response.time")!;
+    assert.equal(detail, "the first event was not accepted: status 503");
   });
 
   it("names the order of events if a receiver rejects all that are older than its last one", async (t) => {

@@ -240,7 +240,7 @@ export const receiverMistakes = lookupTable<Mistake>({
   },
   "answered-before-stored": {
     title: "The receiver responds before it has stored the event",
-    fix: "Store the event first. After a 2xx the service never sends it again.",
+    fix: "Store the event first. After a 2xx the service never sends it again. If it is in a queue by then, let --probe print the queue.",
   },
   parallel: {
     title: "Events that arrive together are not all accepted",

@@ -155,7 +155,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     const first = items.get(genuineCheck)?.exchanges[0]?.response;
     // A receiver that has accepted nothing may not have created the file yet that --probe prints.
     if ((check === responseTimeCheck || requires === "probe") && first && !isAccepted(first))
-      return `no event was accepted: ${describeResponse(first)}`;
+      return `the first event was not accepted: ${describeResponse(first)}`;
     if (first?.error && first.error.code !== "closed" && !isAccepted(first))
       return `the first delivery failed: ${describeResponse(first)}`;
     const probeResult = items.get(probeCheck);
