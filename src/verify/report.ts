@@ -42,7 +42,7 @@ export function buildVerifyReport(
 
 function countReasons(replayed: readonly ReplayedExchange[], undeclared: number) {
   const counts = new Map<string, number>();
-  if (undeclared > 0) counts.set("no operation of the service has this method and path", undeclared);
+  if (undeclared > 0) counts.set("no declared operation has this method and path", undeclared);
   for (const { incomparable: reason } of replayed)
     if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   return [...counts].map(([reason, exchanges]) => ({ reason, exchanges }));

@@ -222,7 +222,7 @@ describe("svc verify replay", () => {
     assert.equal(exit, 1);
     assert.match(
       stdout,
-      /^0 of 3 exchanges compared: .*\n {2}3 not compared, or only in part: no operation of the service has this method and path\nNothing was compared\n$/,
+      /^0 of 3 exchanges compared: .*\n {2}3 not compared, or only in part: no declared operation has this method and path\nNothing was compared\n$/,
     );
     assert.match(await readFile(join(cwd, "verify.xml"), "utf8"), /<failure message="nothing was compared">/);
   });
