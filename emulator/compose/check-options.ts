@@ -6,7 +6,14 @@ import { describeIssue } from "../../src/base/issues.ts";
 import { webhookJsonForms } from "../../src/base/json.ts";
 import { parseIsoTime } from "../../src/base/quantities.ts";
 import { formatSuggestion } from "../../src/base/text.ts";
-import { hostForms, isHostPattern, isSchemaName, parsePostgresUrl, suggestHostPattern } from "../../src/base/urls.ts";
+import {
+  hostForms,
+  isHostPattern,
+  isSchemaName,
+  parsePostgresUrl,
+  schemaNameForm,
+  suggestHostPattern,
+} from "../../src/base/urls.ts";
 import { listOptionalSchemes } from "../../src/schemes/webhook-schemes.ts";
 import { isAddressRange } from "../http/trusted-proxies.ts";
 import type { EmulatorOptions } from "../published.d.ts";
@@ -74,10 +81,7 @@ const Options = z
   .strictObject({
     file: text,
     store,
-    schema: z.custom<string>(
-      (name) => isText(name) && isSchemaName(name),
-      "must be lower-case letters, digits and underscores",
-    ),
+    schema: z.custom<string>((name) => isText(name) && isSchemaName(name), `must be ${schemaNameForm}`),
     ephemeral: z.boolean(),
     seed: z.custom<NonNullable<EmulatorOptions["seed"]>>(
       (seed) => isText(seed) || isObject(seed),

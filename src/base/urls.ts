@@ -102,6 +102,9 @@ const expectedUrlForm =
 /** Reports whether a string is a valid schema name. None of the allowed characters needs quotes. */
 export const isSchemaName = (name: string): boolean => /^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith("pg_");
 
+export const schemaNameForm =
+  "up to 63 lower-case letters, digits and underscores, and begin with neither a digit nor pg_";
+
 export const defaultSchema = "svc";
 
 /**

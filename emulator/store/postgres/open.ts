@@ -144,7 +144,7 @@ const untrusted: ErrorExplanation = [
 const errorExplanations = lookupTable<ErrorExplanation>({
   "28P01": [
     "the password is missing or wrong",
-    "Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
+    "Set it in PGPASSWORD, in a password file that only you can read (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
     "forbidden",
   ],
   "08P01": [

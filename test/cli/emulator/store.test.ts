@@ -35,7 +35,7 @@ describe("svc emulator start --store", () => {
         "2 error: --store cannot be used with --file",
         "2 error: --store cannot be used with --ephemeral",
         "2 error: --file cannot be used with --ephemeral",
-        '2 error: SVC_STORE_SCHEMA must be lower-case letters, digits and underscores, got "Mine"',
+        '2 error: SVC_STORE_SCHEMA must be up to 63 lower-case letters, digits and underscores, and begin with neither a digit nor pg_, got "Mine"',
         `2 error: SVC_STORE ${form}.`,
         "75 error: The store postgres://a@127.0.0.1:9/db (schema svc) cannot be used: connection refused. Nothing was written. Start PostgreSQL, or correct host and port.",
       ],

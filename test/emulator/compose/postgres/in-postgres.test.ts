@@ -99,7 +99,7 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
           () =>
             "InvalidOptionsError: startEmulator: store must escape / ? # and @ in user, password and database as %2F %3F %23 and %40",
         ),
-        "InvalidOptionsError: startEmulator: schema must be lower-case letters, digits and underscores",
+        "InvalidOptionsError: startEmulator: schema must be up to 63 lower-case letters, digits and underscores, and begin with neither a digit nor pg_",
         "InvalidOptionsError: startEmulator: schema requires store",
       ],
     );

@@ -41,11 +41,11 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
     const cases: readonly (readonly [url: string, message: string])[] = [
       [
         careful,
-        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
+        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Set it in PGPASSWORD, in a password file that only you can read (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
       ],
       [
         careful.replace("careful@", "careful:wr0ng@"),
-        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
+        'The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: the password is missing or wrong (password authentication failed for user "careful"). Nothing was written. Set it in PGPASSWORD, in a password file that only you can read (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE. forbidden',
       ],
       [
         at.url({ user: "nobody9" }),

@@ -1,6 +1,12 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { defaultSchema, isSchemaName, type PostgresUrl, parsePostgresUrl } from "../../../../base/urls.ts";
+import {
+  defaultSchema,
+  isSchemaName,
+  type PostgresUrl,
+  parsePostgresUrl,
+  schemaNameForm,
+} from "../../../../base/urls.ts";
 import { UsageError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
 
@@ -22,8 +28,7 @@ export function resolveStore(flags: StoreFlags, host: Host) {
   if (store === undefined) return undefined;
   if (file !== undefined || ephemeral)
     throw new UsageError(`--store cannot be used with ${ephemeral ? "--ephemeral" : "--file"}`);
-  if (!isSchemaName(schema))
-    throw new UsageError(`${schemaVariable} must be lower-case letters, digits and underscores, got "${schema}"`);
+  if (!isSchemaName(schema)) throw new UsageError(`${schemaVariable} must be ${schemaNameForm}, got "${schema}"`);
   const origin = flags.store === undefined ? storeVariable : "--store";
   const parsed = parseUrl(store, origin);
   if (flags.store !== undefined && parsed.password !== undefined) {
