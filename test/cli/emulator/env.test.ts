@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { parseEnv } from "node:util";
@@ -89,7 +89,7 @@ describe("svc emulator env", () => {
     const workspaceList = workspaces.map((one) => `${one.id} (${one.name})`).join(", ");
     assert.deepEqual(await runCli("emulator env --workspace nobody", { cwd }), {
       exit: 2,
-      stdout: "",
+      stdout: "false\n",
       stderr: `error: Workspace "nobody" not found\n  Workspaces: ${workspaceList}.\n`,
     });
   });
@@ -189,15 +189,34 @@ describe("svc emulator env", () => {
     assert.match((await runCli("emulator env --shell bash", { cwd, env })).stdout, new RegExp(`'${emulator.token}'`));
   });
 
+  it("ends a script that evaluates its output if no emulator is running", { skip: !hasProgram("bash") }, async (t) => {
+    const cwd = await createTestFolder(t);
+    for (const [shell, output] of [
+      ["bash", "false\n"],
+      ["zsh", "false\n"],
+      ["fish", "false\n"],
+      ["powershell", "throw 'svc emulator env failed'\n"],
+      ["dotenv", ""],
+      ["github", ""],
+    ]) {
+      const { exit, stdout } = await runCli(`emulator env --shell ${shell}`, { cwd });
+      assert.deepEqual([exit, stdout], [5, output], shell);
+    }
+    const { stdout } = await runCli("emulator env --shell bash", { cwd });
+    const script = `set -e; eval "$OUTPUT"; echo "sent to the service of a profile"`;
+    const { status, stdout: printed } = spawnSync("bash", ["-c", script], { env: { OUTPUT: stdout } });
+    assert.deepEqual([status, String(printed)], [1, ""]);
+  });
+
   it("prints no variables if no emulator is running or if it would end with the command", async (t) => {
     const cwd = await createTestFolder(t);
     const result = await runCli("emulator env", { cwd });
-    assert.deepEqual([result.exit, result.stdout], [5, ""]);
+    assert.deepEqual([result.exit, result.stdout], [5, "false\n"]);
     assert.match(
       result.stderr,
       /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start --detach( --port 0)?\n/,
     );
     const inside = await runCli("emulator env --emulator", { cwd });
-    assert.deepEqual([inside.exit, inside.stdout], [2, ""]);
+    assert.deepEqual([inside.exit, inside.stdout], [2, "false\n"]);
   });
 });

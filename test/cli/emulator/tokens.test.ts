@@ -262,7 +262,7 @@ describe("profile with a shared emulator", () => {
     await svc("config set emulator_token --secret-file token.txt");
     assert.deepEqual(await svc("emulator env"), {
       exit: 4,
-      stdout: "",
+      stdout: "false\n",
       stderr:
         "error: This token cannot read the emulator's API keys.\n  Its role is read. Request one with the role operate from the operator of the emulator.\n",
     });

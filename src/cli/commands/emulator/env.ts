@@ -26,7 +26,7 @@ const emulatorEnv = defineCommand({
   words: ["emulator", "env"],
   summary: "Print variables that connect a shell to the emulator",
   description:
-    'Prints the addresses and test credentials that svc emulator exec sets, and unsets variables of other services. To set the variables in a shell, run eval "$(svc emulator env)". It uses the addresses of --public-url, if the emulator was started with it. The format matches the shell in SHELL, unless --shell is given. Under GitHub Actions the secrets are masked in the log.',
+    'Prints the addresses and test credentials that svc emulator exec sets, and unsets variables of other services. To set the variables in a shell, run eval "$(svc emulator env)", which fails if no emulator is running. It uses the addresses of --public-url, if the emulator was started with it. The format matches the shell in SHELL, unless --shell is given. Under GitHub Actions the secrets are masked in the log.',
   flags: [
     createTextFlag("shell", "NAME", "Format: a shell, a .env file (dotenv) or $GITHUB_ENV (github)", {
       choices: variableFormats,
@@ -40,21 +40,37 @@ const emulatorEnv = defineCommand({
     ["Print the lines that a workflow appends to $GITHUB_ENV", "emulator env --shell github"],
   ],
   async run({ flags }, context) {
-    const { host, globals, output } = context;
-    if (globals.emulator)
-      throw new UsageError("--emulator cannot be used with svc emulator env: its emulator stops with the command");
-    const emulator = await resolveViewer(flags.workspace, await findRunningEmulator(flags.file, context), context);
-    if (isHidden(getMainCluster(emulator)?.clientSecret)) {
-      throw new CommandFailedError("forbidden", "secrets_hidden", "This token cannot read the emulator's API keys.", {
-        hint: "Its role is read. Request one with the role operate from the operator of the emulator.",
-      });
+    const { host, output } = context;
+    const format = flags.shell ?? detectShell(host);
+    const isText = output.format === "table";
+    try {
+      const variables = createEmulatorVariables(await findEmulator(flags, context));
+      if (!isText) return await output.show(omitUndefined(variables));
+      await output.printContent([Buffer.from(formatVariables(variables, format))]);
+    } catch (error) {
+      // A shell ignores the exit code in eval "$(svc emulator env)", and the script would then use other services.
+      if (isText && !host.stdout.isTTY) await output.printContent([Buffer.from(variableWriters[format].failure)]);
+      throw error;
     }
-    await maskSecrets(host, collectSecrets(emulator));
-    const variables = createEmulatorVariables(emulator);
-    if (output.format !== "table") return output.show(omitUndefined(variables));
-    await output.printContent([Buffer.from(formatVariables(variables, flags.shell ?? detectShell(host)))]);
+    return undefined;
   },
 });
+
+async function findEmulator(
+  { file, workspace }: { readonly file?: string | undefined; readonly workspace?: string | undefined },
+  context: Context,
+): Promise<EmulatorAccess> {
+  if (context.globals.emulator)
+    throw new UsageError("--emulator cannot be used with svc emulator env: its emulator stops with the command");
+  const emulator = await resolveViewer(workspace, await findRunningEmulator(file, context), context);
+  if (isHidden(getMainCluster(emulator)?.clientSecret)) {
+    throw new CommandFailedError("forbidden", "secrets_hidden", "This token cannot read the emulator's API keys.", {
+      hint: "Its role is read. Request one with the role operate from the operator of the emulator.",
+    });
+  }
+  await maskSecrets(context.host, collectSecrets(emulator));
+  return emulator;
+}
 
 /** The emulator of this folder precedes the one in the environment, whose variables can be outdated. */
 async function findRunningEmulator(file: string | undefined, context: Context): Promise<EmulatorAccess> {
@@ -98,6 +114,8 @@ export const commands: readonly Command[] = [emulatorEnv];
 const posix = {
   set: (name: string, value: string): string => `export ${name}='${value.replaceAll("'", "'\\''")}'`,
   unset: (name: string): string => `unset ${name}`,
+  /** Ends a script that evaluates it and ends at errors. */
+  failure: "false\n",
 };
 
 const variableWriters: Readonly<Record<VariableFormat, typeof posix>> = {
@@ -107,17 +125,23 @@ const variableWriters: Readonly<Record<VariableFormat, typeof posix>> = {
   fish: {
     set: (name, value) => `set -gx ${name} '${value.replace(/[\\']/g, "\\$&")}'`,
     unset: (name) => `set -e ${name}`,
+    failure: "false\n",
   },
   // A quote is doubled, including typographic quotes (about_Quoting_Rules).
   powershell: {
     set: (name, value) => `$env:${name} = '${value.replace(/['\u2018\u2019\u201a\u201b]/g, "$&$&")}'`,
     unset: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,
+    failure: "throw 'svc emulator env failed'\n",
   },
   // All readers of dotenv files accept bare words, and single quotes around values without a single quote. An empty
   // value is not set.
-  dotenv: { set: (name, value) => `${name}=${formatDotenvValue(name, value)}`, unset: (name) => `${name}=` },
+  dotenv: {
+    set: (name, value) => `${name}=${formatDotenvValue(name, value)}`,
+    unset: (name) => `${name}=`,
+    failure: "",
+  },
   // Lines for $GITHUB_ENV. The file has no quoting, and a step cannot unset earlier variables.
-  github: { set: formatGitHubLines, unset: (name) => `${name}=` },
+  github: { set: formatGitHubLines, unset: (name) => `${name}=`, failure: "" },
 };
 
 /** Each variable ends with a line break. An undefined value unsets its variable. */
