@@ -64,6 +64,8 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     "own-interval": [ofApproval, 1, { "poll.interval": "failed" }],
     "five-seconds": [["--only", "poll"], 1, { "poll.interval": "failed" }],
     "token-argument": [["--only", "secrets"], 1, { "secrets.arguments": "failed" }],
+    "never-polls": [["--only", "approval"], 1, { "approval.tokens": "failed" }],
+    "polls-once": [["--only", "approval"], 1, { "approval.tokens": "failed" }],
     "rejects-tokens": [ofApproval, 1, { "approval.tokens": "failed" }],
     arguments: [ofApproval, 1, { "secrets.arguments": "failed" }],
     "goes-on": [

@@ -43,6 +43,7 @@ let seconds = has("hurry") ? 0.1 : has("own-interval") ? 1 : has("five-seconds")
 let next = seconds;
 let slowDowns = 0;
 let polls = 0;
+if (has("never-polls")) process.exit(0);
 for (;;) {
   await sleep(next * 1_000);
   polls += 1;
@@ -72,6 +73,7 @@ for (;;) {
     if (adds && has("forgets-slow-down")) next = seconds + 5;
     else if (adds) next = seconds += 5;
   } else if (error === "authorization_pending") {
+    if (has("polls-once")) process.exit(0);
   } else if (!has("goes-on")) {
     console.error(`Not signed in: ${error}`);
     process.exit(has("exit-code") ? 0 : 1);

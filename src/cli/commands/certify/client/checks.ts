@@ -87,8 +87,13 @@ function assessOutput({ challenge, exitCode, output }: ClientRunResult, isShown:
 }
 
 function assessTokens(result: ClientRunResult): CheckFinding {
-  const { hasTokens, polls, exitCode } = result;
-  if (!hasTokens) return notChecked(`No poll received the tokens; ${describeState(result)}.`);
+  const { challenge, hasTokens, polls, exitCode } = result;
+  if (!challenge) return notRequested;
+  if (!hasTokens && exitCode === undefined) return notChecked("No poll received the tokens; it was still running.");
+  if (!hasTokens) {
+    const fix = "Poll until a response has an access_token, or a final error.";
+    return failed(`The client ended with exit code ${exitCode} before it received the tokens.`, fix);
+  }
   if (polls.some(({ step }) => step === undefined)) {
     const fix = "Stop polling at the first response with an access_token.";
     return failed("The client polled again after it had received the tokens.", fix);
@@ -261,7 +266,7 @@ const checksByScenario = lookupTable<readonly CheckRow[]>({
     ["shown.code", "Shows the user code", "RFC 8628, 3.3", assessShownCode],
     ["shown.address", "Shows the verification address", "RFC 8628, 3.3", assessShownAddress],
     ["poll.interval", "Polls no faster than the interval", "RFC 8628, 3.2 and 3.5", whenPolled(assessInterval)],
-    ["approval.tokens", "Accepts the tokens, and stops polling", "RFC 8628, 3.5", whenPolled(assessTokens)],
+    ["approval.tokens", "Accepts the tokens, and stops polling", "RFC 8628, 3.5", assessTokens],
     ["secrets.arguments", "Passes no device code or token as a process argument", secretsBasis, assessSecrets],
   ],
   "slow-down": slowDownRules.map(({ id, summary }, i) => {
