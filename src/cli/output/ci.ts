@@ -60,10 +60,15 @@ export async function printInGroup<T>(host: Host, title: string, work: () => Pro
   }
 }
 
-export async function setOutput({ env }: Host, name: string, value: string): Promise<void> {
-  if (shouldAnnotate(env) && env.GITHUB_OUTPUT)
-    await appendFile(env.GITHUB_OUTPUT, `${name}=${value}\n`).catch(() => {});
+export async function setOutput(host: Host, name: string, value: string): Promise<void> {
+  const path = host.env.GITHUB_OUTPUT;
+  if (!shouldAnnotate(host.env) || !path) return;
+  await appendFile(path, `${name}=${value}\n`).catch(warnAboutFile(host, `${name} to GITHUB_OUTPUT`));
 }
+
+/** The work of the command is done, so a file of the runner that cannot be written does not fail it. */
+const warnAboutFile = (host: Host, what: string) => (error: NodeJS.ErrnoException) =>
+  write(host.stderr, `::warning title=svc::Cannot write ${what} (${error.code})\n`);
 
 /** Prints lines in a collapsible group. Each line is indented behind a bar, so that none is a workflow command. */
 export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
@@ -78,7 +83,7 @@ export async function addSummary(host: Host, markdown: string): Promise<void> {
   if (!path) return;
   const size = (await stat(path).catch(() => undefined))?.size ?? 0;
   if (size + Buffer.byteLength(markdown) > maxSummaryBytes) return;
-  await appendFile(path, markdown).catch(() => {});
+  await appendFile(path, markdown).catch(warnAboutFile(host, "the summary to GITHUB_STEP_SUMMARY"));
 }
 
 export const formatMarkdownCell = (text: string): string =>

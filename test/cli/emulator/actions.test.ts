@@ -141,7 +141,9 @@ describe("svc in GitHub Actions", () => {
     assert.equal((await svc(argv, { env: { ...actions, GITHUB_OUTPUT: output } })).exit, 0);
     const [id] = await readdir(jobs);
     assert.equal(await readFile(output, "utf8"), `job_id=${id}\n`);
-    assert.equal((await svc(argv, { env: { ...actions, GITHUB_OUTPUT: join(cwd, "none", "output") } })).exit, 0);
+    const unwritable = await svc(argv, { env: { ...actions, GITHUB_OUTPUT: join(cwd, "none", "output") } });
+    assert.equal(unwritable.exit, 0);
+    assert.match(unwritable.stderr, /^::warning title=svc::Cannot write job_id to GITHUB_OUTPUT \(ENOENT\)$/m);
   });
 
   it("writes no workflow output outside of GitHub Actions", async (t) => {
