@@ -134,7 +134,8 @@ describe("svc auth certify", { concurrency: 6 }, () => {
       "--client-timeout",
       "6s",
     ]);
-    assert.deepEqual([waiting.exit, waiting.findings], [0, { "reset.continues": "not_checked" }], waiting.stderr);
+    assert.deepEqual([waiting.exit, waiting.findings], [1, { "reset.continues": "not_checked" }], waiting.stderr);
+    assert.match(waiting.stderr, /^Nothing was checked$/m);
   });
 
   it("checks the path of the report before the client runs", async (t) => {

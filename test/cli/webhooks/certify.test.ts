@@ -166,6 +166,12 @@ describe("svc webhooks certify", () => {
     assert.deepEqual([result.exit, result.stderr.includes(message)], [2, true], result.stderr);
   });
 
+  it("does not pass a receiver of which nothing was checked", async (t) => {
+    const { certify } = await startSignedReceiver(t);
+    const { exit, stdout, stderr } = await certify(["--only", "store,duplicate.processed-once", "--json"]);
+    assert.deepEqual([exit, reportOf({ stdout }).result, stderr], [1, "failed", "Nothing was checked\n"]);
+  });
+
   it("prints the key at a terminal and waits until the receiver has the key", async (t) => {
     const emulators = await runCli("webhooks certify --to http://localhost:9", {
       env: { SVC_CONFIG_DIR: "/nonexistent" },

@@ -8,6 +8,8 @@ import {
   countCheckResults,
   createReportWriter,
   describeCounts,
+  isUnchecked,
+  nothingChecked,
   selectChecks,
 } from "../certify/check.ts";
 import { clientChecks } from "../certify/client/checks.ts";
@@ -17,7 +19,7 @@ const authCertify = defineCommand({
   words: ["auth", "certify"],
   summary: "Check a device-flow client against scripted responses",
   description:
-    "Runs the command several times at once, each against its own emulator, and checks what it sends and when (RFC 8628): its polling interval, slow_down, expiry, denial, a connection reset, a 503 with an HTML page, and a truncated response. The command must start a new sign-in each time. It reads the server from SVC_ROUTER_URL and its client ID from SVC_OAUTH_CLIENT_ID; /.well-known/openid-configuration names the endpoints. The emulator approves each sign-in. A run takes about 30 s. Exits 1 if a check fails. Checks that a run does not show are not_checked; warnings mark allowed but risky behavior.",
+    "Runs the command several times at once, each against its own emulator, and checks what it sends and when (RFC 8628): its polling interval, slow_down, expiry, denial, a connection reset, a 503 with an HTML page, and a truncated response. The command must start a new sign-in each time. It reads the server from SVC_ROUTER_URL and its client ID from SVC_OAUTH_CLIENT_ID; /.well-known/openid-configuration names the endpoints. The emulator approves each sign-in. A run takes about 30 s. Exits 1 if a check fails, or none is made. Checks that a run does not show are not_checked; warnings mark allowed but risky behavior.",
   passthrough: true,
   positionals: [
     {
@@ -71,7 +73,8 @@ const authCertify = defineCommand({
     if (failure) throw failure;
     await showOutcomes(outcomes, context);
     const fails = input.flags.strict ? ["failed", "warning"] : ["failed"];
-    return outcomes.some(({ result }) => fails.includes(result)) ? "failed" : undefined;
+    if (isUnchecked(outcomes)) await context.output.warn(nothingChecked);
+    return isUnchecked(outcomes) || outcomes.some(({ result }) => fails.includes(result)) ? "failed" : undefined;
   },
 });
 

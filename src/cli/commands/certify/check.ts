@@ -48,6 +48,12 @@ export function selectChecks<C extends { readonly id: string }>(
   return remainingChecks;
 }
 
+/** Reports whether no check has a result, so that a run proves nothing. */
+export const isUnchecked = (checks: readonly { readonly result: CheckResult }[]): boolean =>
+  checks.every(({ result }) => result === "not_checked");
+
+export const nothingChecked = "Nothing was checked";
+
 type CheckCounts = Readonly<Record<CheckResult, number>>;
 
 export function countCheckResults(checks: readonly { readonly result: CheckResult }[]): CheckCounts {

@@ -16,7 +16,7 @@ import { getStateFolder } from "../../process/environment.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { canPrompt } from "../../prompt/terminal.ts";
-import { createReportWriter, selectChecks } from "../certify/check.ts";
+import { createReportWriter, isUnchecked, nothingChecked, selectChecks } from "../certify/check.ts";
 import type { ReceiverCheck } from "../certify/receiver/check.ts";
 import { type RawDelivery, sendDelivery } from "../certify/receiver/delivery.ts";
 import { genuineCheck } from "../certify/receiver/delivery-checks.ts";
@@ -79,7 +79,7 @@ const webhooksCertify = defineCommand({
   words: ["webhooks", "certify"],
   summary: "Check a webhook receiver, and name its mistakes",
   description:
-    "Sends the receiver requests that it must accept or reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Without --probe, the checks of duplicates and order see only responses, and storage is not checked. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, or if the time limit skipped checks; warnings do not count.",
+    "Sends the receiver requests that it must accept or reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Without --probe, the checks of duplicates and order see only responses, and storage is not checked. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, none was made, or the time limit skipped some; warnings do not count.",
   flags,
   examples: [
     [
@@ -205,6 +205,7 @@ async function certify(plan: CertifyPlan, context: Context) {
     const cutOff = pluralize(cutOffCount, "check was", "checks were");
     await output.warn(`${cutOff} not run because of the time limit of ${plan.maxMs / 1_000} s (--time-limit)`);
   }
+  if (isUnchecked(items)) await output.warn(nothingChecked);
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
     await output.note("Press Ctrl-C to stop");

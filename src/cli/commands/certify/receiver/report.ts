@@ -1,7 +1,7 @@
 import type { Context } from "../../../command.ts";
 import { annotate, formatJUnit, shouldAnnotate } from "../../../output/ci.ts";
 import { bold, cyan, dim, green, red, type StyledLine, type StyledText, yellow } from "../../../output/styled.ts";
-import { type CheckResult, countCheckResults, describeCounts } from "../check.ts";
+import { type CheckResult, countCheckResults, describeCounts, isUnchecked } from "../check.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { type ReceiverLanguage, receiverMistakes } from "./mistakes.ts";
 import type { ReceiverCheckResult } from "./run.ts";
@@ -35,7 +35,7 @@ export function createCertifyReport({ url, language, items, diagnoses, seconds, 
       checks: ownItems.map(({ check }) => check.id),
     };
   });
-  const hasFailed = counts.failed > 0 || items.some(({ isCutOff }) => isCutOff);
+  const hasFailed = counts.failed > 0 || isUnchecked(items) || items.some(({ isCutOff }) => isCutOff);
   return {
     url,
     // A check that the time limit cut off can still fail, so the run does not pass.
