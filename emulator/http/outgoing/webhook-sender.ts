@@ -223,6 +223,6 @@ function describeResponseFailure(
   if (/CERT|TLS|SSL/.test(code)) {
     return { code: "tls_error", message: `TLS with the receiver failed: ${getTlsReason(error)} (${code})` };
   }
-  if (error instanceof errors.HTTPParserError) return { code: "not_http", message: "The response is not HTTP." };
+  if (error instanceof errors.HTTPParserError) return { code: "not_http", message: "The response is not valid HTTP." };
   return { code: "network_error", message: code ? `${error.message} (${code})` : error.message };
 }

@@ -50,7 +50,7 @@ const plays: Readonly<Record<string, readonly [play: (socket: Socket) => void, d
     (socket) => socket.end(`${ok}${`X-Filler: ${"x".repeat(1_000)}\r\n`.repeat(10_000)}\r\n`),
     /^the headers of the response are too large$/,
   ],
-  "speaks no HTTP": [(socket) => socket.end("+PONG\r\n"), /^the response is not HTTP/],
+  "speaks no HTTP": [(socket) => socket.end("+PONG\r\n"), /^the response is not valid HTTP/],
   "changes the protocol": [
     (socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
     /^the receiver switched protocols \(HTTP 101\)$/,

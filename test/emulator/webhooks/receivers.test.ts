@@ -8,6 +8,7 @@ import { describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { findForbiddenAddressReason, findForbiddenUrlReason } from "../../../emulator/http/outgoing/receiver-rules.ts";
 import { createWebhookSender } from "../../../emulator/http/outgoing/webhook-sender.ts";
+import { deliveries, listAttempts } from "../../../emulator/webhooks/deliveries.ts";
 import { showDelivery } from "../../../emulator/webhooks/log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { verifyContentHash, verifyStandardWebhook } from "../../../src/schemes/webhook.ts";
@@ -113,7 +114,7 @@ describe("delivery attempt", () => {
   });
 
   it("fails when the receiver hangs up or uses another protocol", async (t) => {
-    const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
+    const { store, subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const silent = await startTcpServer(t, (socket) => void socket.once("data", () => socket.destroy()));
     const chatty = await startTcpServer(
       t,
@@ -128,6 +129,9 @@ describe("delivery attempt", () => {
       (await story()).map(({ attempts }) => attempts),
       [["+0 connection_reset"], ["+0 not_http"], ["+0 not_http"], ["+0 not_http"]],
     );
+    // A response can be HTTP and have one wrong header.
+    const messages = store.list(deliveries).map((delivery) => listAttempts(store, delivery)[0]?.error?.message);
+    assert.deepEqual(messages.slice(1), Array(3).fill("The response is not valid HTTP."));
   });
 
   it("times out before a response, but accepts a slow 2xx, also with an incomplete body", async (t) => {

@@ -259,7 +259,7 @@ function toReceiverError({ code = "", message }: NodeJS.ErrnoException): Receive
     return { code: "closed", message: "the connection closed without a response" };
   if (code === "HPE_HEADER_OVERFLOW")
     return { code: "too-large", message: "the headers of the response are too large" };
-  if (code.startsWith("HPE_")) return { code: "malformed", message: `the response is not HTTP (${code})` };
+  if (code.startsWith("HPE_")) return { code: "malformed", message: `the response is not valid HTTP (${code})` };
   if (isCertificateFailure(code)) return { code: "certificate", message: `the certificate is rejected (${code})` };
   return { code: "unreachable", message: code || message };
 }
