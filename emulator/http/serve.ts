@@ -2,7 +2,14 @@ import { DeclaredFailureError, type FailureCode, fail } from "../../src/api/fail
 import type { Operation } from "../../src/api/operation.ts";
 import { EmulatorBugError, StacklessError } from "../../src/base/errors.ts";
 import { describeFsError, formatFsError, isFsError } from "../../src/files/disk.ts";
-import { FileWriteError, StateReplacedError, type Store, StoreChangedError, StoreFailedError } from "../store/port.ts";
+import {
+  FileWriteError,
+  StateReplacedError,
+  type Store,
+  StoreChangedError,
+  StoreFailedError,
+  UnconfirmedWriteError,
+} from "../store/port.ts";
 import type { BoundOperation } from "./bind.ts";
 import { parseFields } from "./bodies/fields.ts";
 import { type DecodedBody, UnreadableBodyError } from "./bodies/json.ts";
@@ -110,6 +117,7 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
   if (error instanceof UnreadableBodyError) return dialect.toUnreadableResponse(error.problem);
   if (error instanceof MaxBodyBytesExceededError) return dialect.toTooLargeResponse();
   if (error instanceof BodyTimeoutError) return createErrorResponse(usesControlFormat, requestTimeout);
+  if (error instanceof UnconfirmedWriteError) return createErrorResponse(usesControlFormat, unconfirmedWrite);
   const storeError = toStoreErrorResponse(error, exchange);
   if (storeError) return addUnchangedHeader(storeError);
   const bug = toBugError(error, operation);
@@ -130,6 +138,13 @@ const requestTimeout = {
   code: "request_timeout",
   message: "The request was not received in time.",
   headers: ["connection", "close"],
+};
+
+/** Without a header that says so, clients do not assume that nothing was changed. */
+const unconfirmedWrite = {
+  status: 503,
+  code: "uncertain",
+  message: "The database did not confirm this change. It may be stored. Check before you retry.",
 };
 
 /** A retry applies to the current state. */

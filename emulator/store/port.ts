@@ -256,6 +256,9 @@ export class StoreFailedError extends Error {
   override readonly name = "StoreFailedError";
 }
 
+/** The database may have stored the change, because its response was lost. The response is 503 without `unchanged`. */
+export class UnconfirmedWriteError extends StoreFailedError {}
+
 /** The disk rejected one file: nothing of the request was stored, and other changes continue. The response is 503. */
 export class FileWriteError extends StoreFailedError {}
 

@@ -24,6 +24,8 @@ export interface AppendLogOptions<Failure extends Error> {
   readonly position: LogPosition;
   /** Creates the error for waiting callers from the error of the disk. */
   readonly createError: (reason: string, cause: unknown) => Failure;
+  /** Creates the error for the callers of lines that were being written, if these lines may be durable nevertheless. */
+  readonly createUnconfirmedError?: (failure: Failure, cause: unknown) => Failure | undefined;
   /** Called immediately when writing fails, before waiting callers get the error. */
   readonly onFailure?: (failure: Failure) => void;
   /**
@@ -188,7 +190,7 @@ export class AppendLog<Failure extends Error> {
       const failure = this.#createFailure(cause, !written);
       // A partial line must not reappear at the next start, because its callers get an error.
       await this.#file.truncate(this.#length).catch(() => {});
-      batch.settle(failure);
+      batch.settle(this.#options.createUnconfirmedError?.(failure, cause) ?? failure);
     }
   }
 

@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 import { formatPostgresUrl, parsePostgresUrl } from "../../../src/base/urls.ts";
+import { StoreFailedError } from "../port.ts";
 
 /** Runs statements on one connection or several. */
 export type Sql = postgres.Sql;
@@ -17,6 +18,25 @@ const endTimeoutS = 5;
 /** Longer than any statement of the emulator. Commits that wait longer for a lock fail and are retried later. */
 const lockTimeoutMs = 5_000;
 const statementTimeoutMs = 120_000;
+
+/** Errors before a statement was sent. */
+const connectErrors: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ENOENT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "CONNECT_TIMEOUT",
+]);
+
+/** Errors of a server that ended the connection, perhaps after it committed the statement. */
+const terminationErrors: ReadonlySet<unknown> = new Set(["57P01", "57P02"]);
+
+/** Reports whether the server may have committed a statement that failed here, because its response was lost. */
+export function isResponseLost(error: unknown): boolean {
+  const { name, code } = error as NodeJS.ErrnoException;
+  if (name === "PostgresError") return terminationErrors.has(code);
+  return !(error instanceof StoreFailedError) && !connectErrors.has(code);
+}
 
 /**
  * A database with one connection for commits, which holds the leader's lock, and a few connections for all other

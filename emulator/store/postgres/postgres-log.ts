@@ -5,8 +5,8 @@ import { formatCommitLine } from "../journal/journal-line.ts";
 import { JournaledLog, type JournaledLogOptions } from "../journal/journaled-log.ts";
 import type { Segment } from "../journal/stored-history.ts";
 import type { State } from "../live/state.ts";
-import { StoreChangedError, StoreFailedError } from "../port.ts";
-import type { Database } from "./database.ts";
+import { StoreChangedError, StoreFailedError, UnconfirmedWriteError } from "../port.ts";
+import { type Database, isResponseLost } from "./database.ts";
 import { type CheckpointDocument, readDocument, trimDocuments, writeDocument } from "./documents.ts";
 import { createLineCheck, createLinesMissingError, JournalTable, readJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
@@ -38,7 +38,11 @@ export class PostgresLog extends JournaledLog {
     const { database, leadership, position, base, journalBytes, leaseWall } = options;
     const table = new JournalTable(database, leadership, { durable: position.number, wall: leaseWall });
     const { displayUrl } = database;
-    super(displayUrl, options, { path: `The store ${displayUrl}`, file: table, length: 0, position });
+    super(displayUrl, options, {
+      ...{ path: `The store ${displayUrl}`, file: table, length: 0, position },
+      createUnconfirmedError: ({ message }, cause) =>
+        isResponseLost(cause) ? new UnconfirmedWriteError(message, { cause }) : undefined,
+    });
     this.#options = options;
     this.#table = table;
     this.#base = base;
@@ -79,7 +83,8 @@ export class PostgresLog extends JournaledLog {
       if (!isReplacing) throw new StoreFailedError(reason, { cause });
       // It is unknown which of the two states was stored, so the present state is written again before any other line.
       this.#isUncertain = true;
-      throw this.journal.fail(reason, cause, true);
+      const failure = this.journal.fail(reason, cause, true);
+      throw isResponseLost(cause) ? new UnconfirmedWriteError(reason, { cause }) : failure;
     }
   }
 

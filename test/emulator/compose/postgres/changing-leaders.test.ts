@@ -9,6 +9,7 @@ import { type SharingProcess, startSharingProcesses } from "../../../support/pos
 /** The response if a write cannot be stored, or if there is no leader. */
 const failoverResponses = [
   '503 {"detail":"The service cannot write its state"}',
+  '503 {"detail":"The database did not confirm this change. It may be stored. Check before you retry."}',
   '503 {"detail":"Another process leads this state, or is about to. Nothing was changed. Retry the request."}',
   '503 {"detail":"The leader of this state ended before it responded. The outcome is unknown. Check before you retry."}',
 ];
