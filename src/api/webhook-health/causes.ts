@@ -96,7 +96,7 @@ function explainStatus(
 }
 
 const byError = new Map<string, Partial<Cause>>([
-  ["response_timeout", { steps: [fix("Respond before processing the event, or raise SVC_WEBHOOK_TIMEOUT.")] }],
+  ["response_timeout", { steps: [fix("Respond before processing the event. The service waits 60 seconds.")] }],
   ["connect_timeout", { steps: [fix("Check that the receiver is running and reachable from this machine.")] }],
   ["connection_refused", { meaning: "Last attempt: connection refused.", steps: [fix("Start the receiver.")] }],
   ["name_not_found", { steps: [fix("Fix the host name in the webhook's URL.")] }],
