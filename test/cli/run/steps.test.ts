@@ -189,6 +189,22 @@ steps:
     ]);
   });
 
+  it("explains an unexpected status or failure code by the response", async (t) => {
+    const readMessage = async (expected: string) => {
+      const call = "call: contracts.create, body: { contract_template_id: none }";
+      const { stdout } = await runStory(t, `steps: [{ ${call}, expect: { ${expected} } }]`);
+      return stdout.split("\n")[2]!.trim();
+    };
+    assert.match(
+      await readMessage("status: 201"),
+      /^status: expected 201, got 400 \(contracts\.create responded 400 \(invalid-fields\): .*contract_template_id: .*\)/,
+    );
+    assert.match(
+      await readMessage("failure: forbidden-move"),
+      /^failure: expected "forbidden-move", got "invalid-fields" \(contracts\.create responded 400 .*contract_template_id: /,
+    );
+  });
+
   it("repeats steps for each value of a list", async (t) => {
     const { exit, stdout } = await runStory(
       t,

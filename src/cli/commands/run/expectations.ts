@@ -31,10 +31,10 @@ export async function checkExpectations(
   const { status, failures = [], exit, error, output = "" } = observation;
   const value = toPlainNumbers(observation.value);
   const text = output.trim();
-  check("status", status, (expectedValue) => expectedValue === status);
-  check("failure", failures[0], (expectedValue) => failures.includes(expectedValue));
-  const exitText = formatValue(exit) + (error === undefined ? "" : ` (${error})`);
-  check("exit", exit, (expectedValue) => expectedValue === exit, exitText);
+  const explain = (actual: unknown) => formatValue(actual) + (error === undefined ? "" : ` (${error})`);
+  check("status", status, (expectedValue) => expectedValue === status, explain(status));
+  check("failure", failures[0], (expectedValue) => failures.includes(expectedValue), explain(failures[0]));
+  check("exit", exit, (expectedValue) => expectedValue === exit, explain(exit));
   check("text", text, (expectedValue) => [expectedValue].flat().every((part) => text.includes(part)));
   if (expected.json !== undefined) {
     differences.push(...compareJson("json", expected.json, value, selectStableFields(value)));
