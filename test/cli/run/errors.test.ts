@@ -124,6 +124,13 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
         `1:49: ${number} cannot be represented exactly. To keep its digits, use a command line in a step with svc.`,
       ] as const,
   ),
+  ...["007", "-0791234567", "00.5"].map(
+    (number) =>
+      [
+        `steps: [{ svc: [contracts, status, ${number}] }]`,
+        `1:36: ${number} would lose its leading zeros. Put it in quotes.`,
+      ] as const,
+  ),
 ];
 
 describe("svc run with invalid files", () => {

@@ -93,6 +93,9 @@ export function parseScenario(
     Scalar(_, node) {
       const { anchor, value, source = "", range } = node;
       if (anchor) anchors.set(anchor, node);
+      // YAML 1.2 reads such a phone number or ID as a decimal number.
+      if (typeof value === "number" && /^[-+]?0\d/.test(source))
+        throw createError(toPosition(range![0]), `${source} would lose its leading zeros. Put it in quotes.`);
       const isInteger = /^[-+]?\d+$|^0[ox]/.test(source);
       if (typeof value === "number" && (isInteger ? !Number.isSafeInteger(value) : !Number.isFinite(value)))
         throw createError(
