@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { root } from "../../structure/repository.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { contract, runStory } from "./story.ts";
 
@@ -339,6 +340,33 @@ steps:
 `;
     const { exit, stdout } = await runStory(t, story);
     assert.deepEqual([exit, app.received.length > 0], [0, true], stdout);
+  });
+
+  it("waits for a program that takes longer to respond than the clock waits", async (t) => {
+    const [app, silentApp] = [await startReceiver(t), await startReceiver(t)];
+    const { api, clock } = await startTestEmulator(t);
+    silentApp.respond(() => {});
+    const webhook = { title: "x", url: silentApp.url, only_for_activities: ["CONTRACT_CREATED"] };
+    await api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    await api("POST", "/api/v2.1/public/contracts/", { body: JSON.parse(ndaContractJson) });
+    app.respond(async (_, response) => {
+      // The clock of the scenario gives up once during these two times.
+      for (const _ of [1, 2]) await assert.rejects(clock.advance({ by: 1 }), { name: "DeliveryUnderWayError" });
+      response.writeHead(200).end();
+    });
+    const delivery = "{ to: app, activity: CONTRACT_CREATED, outcome: delivered }";
+    for (const next of [`expect: { deliveries: [${delivery}] }`, "advance: PT1H"]) {
+      const { exit, stdout, stderr } = await runStory(
+        t,
+        `
+steps:
+  - { receiver: app, url: "${app.url}", subscribe: [CONTRACT_CREATED] }
+  - { call: contracts.create, body: ${contract} }
+  - { ${next} }
+`,
+      );
+      assert.deepEqual([exit, stderr], [0, ""], stdout);
+    }
   });
 
   it("starts with another seed, at another time, with adjacent files", async (t) => {

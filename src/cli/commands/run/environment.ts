@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import type { Emulator } from "../../../../emulator/index.ts";
+import type { AdvanceResult, AdvanceTarget, Emulator } from "../../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../../api/secrets.ts";
 import { omitUndefined, toFields } from "../../../base/object.ts";
 import { createClient } from "../../../client/client.ts";
@@ -165,9 +165,22 @@ function createScenarioEnvironment(emulator: Emulator, folder: string, { host, s
       return receiver;
     },
 
+    /** Advances the clock. A program that takes longer than the clock waits is awaited until its delivery ends. */
+    async advance(target: AdvanceTarget): Promise<AdvanceResult> {
+      const { DeliveryUnderWayError } = await import("../../../../emulator/index.ts");
+      for (;;) {
+        try {
+          return await emulator.clock.advance(target);
+        } catch (error) {
+          if (!(error instanceof DeliveryUnderWayError)) throw error;
+          signal.throwIfAborted();
+        }
+      }
+    },
+
     /** Runs all due entries by advancing one millisecond, because time only moves forward. */
     async settle(): Promise<void> {
-      await emulator.clock.advance({ by: 1 });
+      await this.advance({ by: 1 });
     },
 
     /** Masks all recorded secrets in the strings of a value, and parts that look like secrets. */

@@ -1,3 +1,4 @@
+import type { AdvanceTarget } from "../../../../emulator/index.ts";
 import { activities } from "../../../api/activities.ts";
 import { createWebhook } from "../../../api/contracts/webhooks.ts";
 import { approveContract, declineContract, signContract } from "../../../api/emulator/contracts.ts";
@@ -66,8 +67,8 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
     };
   },
 
-  async advance({ advance }, { emulator }) {
-    const { ran, to, status, reason } = await emulator.clock.advance(getAdvanceTarget(advance));
+  async advance({ advance }, environment) {
+    const { ran, to, status, reason } = await environment.advance(getAdvanceTarget(advance));
     return {
       title: `advance ${advance}`,
       outcome: pluralize(ran.length, "scheduled entry", "scheduled entries"),
@@ -114,7 +115,7 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
   },
 };
 
-function getAdvanceTarget(advance: string): Parameters<ScenarioEnvironment["emulator"]["clock"]["advance"]>[0] {
+function getAdvanceTarget(advance: string): AdvanceTarget {
   if (advance === "next") return { next: true };
   if (advance === "idle") return { untilIdle: true };
   return /^\d{4}-/.test(advance) ? { to: advance } : { by: advance };
