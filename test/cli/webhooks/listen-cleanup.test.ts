@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 describe("webhook of a listener", () => {
   /** A service that creates webhook 7 and sends these responses to other requests. */
@@ -67,6 +68,37 @@ describe("webhook of a listener", () => {
   const urls = (webhooks: readonly { readonly url: string }[]) => webhooks.map(({ url }) => url);
   const createWebhook = (title: string, url: string) =>
     ["webhooks", "create", "--title", title, "--url", url, "--only-for-activities", "CONTRACT_SIGNED"] as const;
+
+  it("remains until each of the counted deliveries has its response", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    const app = await startReceiver(t);
+    let respond = () => {};
+    const firstReceived = new Promise<void>((resolve) =>
+      app.respond((_, response) => {
+        respond = () => void response.end();
+        resolve();
+      }),
+    );
+    const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "2", "--json"]);
+    await listening.saw('"ready"');
+    const { url } = listening.events()[1] as { url: string };
+    const post = async () => (await fetch(url, { method: "POST", body: "{}" })).status;
+    const first = post();
+    await firstReceived;
+    app.respond(204);
+    assert.equal(await post(), 204);
+    assert.deepEqual(urls(await json("emulator webhooks")), [url]);
+    respond();
+    assert.deepEqual([await first, (await listening.completion).exit], [200, 0]);
+    const deliveries = listening.events().filter(({ type }) => type === "delivery");
+    assert.deepEqual(
+      deliveries.map(({ number, forwarded }) => [number, (forwarded as { status: number }).status]),
+      [
+        [2, 204],
+        [1, 200],
+      ],
+    );
+  });
 
   it("is not confused with a later one that has its ID", async (t) => {
     const { svc, json } = await startCliEmulator(t);

@@ -95,6 +95,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   void waitUntilAborted(signal).then(stop);
 
   let number = 0;
+  let finishedCount = 0;
   const receiver = await openWebhookReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
@@ -104,7 +105,6 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
       // Deliveries that arrive during the last one are rejected. Their sender retries them for the next listener.
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
-      const isLast = number === plan.count;
       const verified = await verifyReceivedDelivery(request, { number, nowMs: host.wall.now(), key });
       const activity = verified.activity ?? "UNKNOWN";
       const file = await savedDeliveries?.add(activity, { body, headers });
@@ -115,7 +115,8 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
       const { composite_id: _, forwardResult: forwarded, ...fields } = listenedDelivery;
       const event = { type: "delivery", ...fields, forwarded: summarizePost(forwarded) };
       await output.printEvent(event, ...formatListenedDelivery(listenedDelivery));
-      if (isLast) stop();
+      finishedCount += 1;
+      if (finishedCount === plan.count) stop();
       return response;
     },
   }).catch((error: NodeJS.ErrnoException) => {
