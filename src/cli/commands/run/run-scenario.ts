@@ -112,8 +112,8 @@ export async function runScenario(
     const { step, path, number } = loop;
     const [name = "", loopValues] = Object.entries(step["for each"])[0] ?? [];
     const list = tryResolve<unknown>(loopValues);
-    if (!Array.isArray(list)) {
-      const message = list instanceof Error ? list.message : `${name}: expected a list to run over`;
+    if (!Array.isArray(list) || list.length === 0) {
+      const message = list instanceof Error ? list.message : `${name}: expected a list with at least one value`;
       const problem = createMismatch(message, [...path, "for each", name]);
       await addResult(loop, { title: `for each ${name}`, outcome: "" }, [problem], 0);
       return false;
