@@ -258,6 +258,18 @@ steps:
     );
   });
 
+  it("reports a seed that cannot be read before any file runs", async (t) => {
+    const cwd = await createTestFolder(t);
+    await writeFile(join(cwd, "good.yaml"), "steps: [{ advance: PT1H }]");
+    await writeFile(join(cwd, "story.yaml"), "seed: seed.json\nsteps: [{ advance: PT1H }]");
+    await writeFile(join(cwd, "seed.json"), "{");
+    for (const jobs of ["1", "2"]) {
+      const { exit, stdout, stderr } = await runCli(["run", "good.yaml", "story.yaml", "--jobs", jobs], { cwd });
+      const message = "error: story.yaml:1:7: seed seed.json is not JSON.\n";
+      assert.deepEqual([exit, stdout, stderr], [2, "", message]);
+    }
+  });
+
   it("ends if the folder for temporary files does not exist", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "story.yaml"), "steps: [{ advance: PT1H }]");

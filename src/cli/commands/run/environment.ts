@@ -49,30 +49,34 @@ export async function withScenarioEnvironment<T>(
 }
 
 /** A stopped clock and derived keys make a file produce the same IDs, times and signatures in each run. */
-async function startScenarioEmulator({ file, scenario, locate }: RunnableScenario, context: Context) {
-  const { seed = "demo", start } = scenario;
-  const createError = (reason: string): CommandFailedError => {
-    const { line, column } = locate(["seed"]);
-    return new CommandFailedError("usage", "invalid_seed", `${file}:${line}:${column}: seed${reason}`);
-  };
+async function startScenarioEmulator(runnable: RunnableScenario, { host }: Context) {
+  const { start } = runnable.scenario;
   const { startEmulator, InvalidOptionsError } = await import("../../../../emulator/index.ts");
   try {
     return await startEmulator({
-      seed: isSeedFile(seed) ? await readSeed(resolve(context.host.cwd, file), seed, createError) : seed,
+      seed: await readScenarioSeed(runnable, host),
       clock: { mode: "manual", ...omitUndefined({ start }) },
       deterministic: true,
     } as Parameters<typeof startEmulator>[0]);
   } catch (error) {
-    throw error instanceof InvalidOptionsError ? createError(`: ${error.message}`) : error;
+    throw error instanceof InvalidOptionsError ? createSeedError(runnable, `: ${error.message}`) : error;
   }
 }
 
-async function readSeed(file: string, seed: string, createError: (reason: string) => Error): Promise<object> {
+function createSeedError({ file, locate }: RunnableScenario, reason: string): CommandFailedError {
+  const { line, column } = locate(["seed"]);
+  return new CommandFailedError("usage", "invalid_seed", `${file}:${line}:${column}: seed${reason}`);
+}
+
+/** Returns the name or the document of a seed. Rejects if its file is outside the folder of the scenario or not JSON. */
+export async function readScenarioSeed(runnable: RunnableScenario, { cwd }: Pick<Context["host"], "cwd">) {
+  const { seed = "demo" } = runnable.scenario;
+  if (!isSeedFile(seed)) return seed;
   const fail = (reason: string): never => {
-    throw createError(` ${seed} ${reason}.`);
+    throw createSeedError(runnable, ` ${seed} ${reason}.`);
   };
   const failUnreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
-  const folder = dirname(file);
+  const folder = dirname(resolve(cwd, runnable.file));
   // A symbolic link in a cloned repository can point to any file of the user.
   const [path, within] = await Promise.all([realpath(resolve(folder, seed)), realpath(folder)]).catch(failUnreadable);
   if (!path.startsWith(join(within, "/"))) fail("is outside the folder of the scenario");

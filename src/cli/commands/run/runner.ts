@@ -11,7 +11,7 @@ import { writeOutput } from "../../output/file.ts";
 import { explainError, formatExplanation } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
 import { inputVariable } from "../../process/host.ts";
-import { withScenarioEnvironment } from "./environment.ts";
+import { readScenarioSeed, withScenarioEnvironment } from "./environment.ts";
 import {
   formatHtmlReport,
   formatJUnitReport,
@@ -51,6 +51,7 @@ export async function runFiles(
     }
     throw error;
   });
+  for (const scenario of scenarios) await readScenarioSeed(scenario, host);
   const isText = output.format === "table";
   const usefulProcesses = Math.min(availableParallelism(), Math.ceil(scenarios.length / minFilesPerProcess));
   const jobs = Math.min(givenJobs ?? usefulProcesses, scenarios.length);
