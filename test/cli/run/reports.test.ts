@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -68,6 +68,24 @@ describe("reports of svc run", () => {
     assert.deepEqual([exit, stdout.includes(ended), /2 scenarios, 1 passed, 1 failed/.test(stdout)], [1, true, true]);
     const xml = await readFile(join(cwd, "junit.xml"), "utf8");
     assert.deepEqual([xml.match(/<testcase /g)?.length, xml.includes(ended)], [2, true]);
+  });
+
+  it("leaves no temporary folder if a second signal follows the first", async (t) => {
+    const cwd = await createTestFolder(t);
+    const silent = await startReceiver(t);
+    const steps = [`receiver: app, url: "${silent.url}", subscribe: all`, `call: contracts.create, body: ${contract}`];
+    await writeFile(join(cwd, "story.yaml"), `steps: [${[...steps, "advance: PT1H"].map((step) => `{ ${step} }`)}]`);
+    await mkdir(join(cwd, "temporary"));
+    const env = { ...process.env, TMPDIR: join(cwd, "temporary") };
+    const run = spawn(process.execPath, [getProgramPath("svc"), "run", "story.yaml"], { cwd, env, stdio: "ignore" });
+    let count: number | undefined;
+    silent.respond(() => {
+      count ??= readdirSync(join(cwd, "temporary")).length;
+      run.kill("SIGINT");
+      run.kill("SIGTERM");
+    });
+    await once(run, "close");
+    assert.deepEqual([count, await readdir(join(cwd, "temporary"))], [1, []]);
   });
 
   it("writes only elements of Jenkins's schema", async (t) => {

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -32,6 +33,7 @@ export async function withScenarioEnvironment<T>(
   work: (environment: ScenarioEnvironment) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
+  const ignoreForcedExit = context.shutdown.onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const emulator = await startScenarioEmulator(scenario, context);
     const environment = createScenarioEnvironment(emulator, folder, context);
@@ -45,6 +47,7 @@ export async function withScenarioEnvironment<T>(
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
+    ignoreForcedExit();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -101,6 +102,7 @@ async function runClient(
   const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
   const startedAt = systemWallClock.monotonicNow();
   const client = startClient(argv, createEnvironment(server, folder, context), context);
+  const ignoreForcedExit = context.shutdown.onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
   try {
     let hasEnded = false;
     const clientEnd = client.exited.then(() => {
@@ -118,6 +120,7 @@ async function runClient(
     const exited = client.exited.catch(() => {});
     await endProcessGroup(client.child, exited, { wall: systemWallClock, graceMs: maxTerminationMs });
     await rm(folder, { recursive: true, force: true });
+    ignoreForcedExit();
   }
 }
 
