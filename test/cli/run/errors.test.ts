@@ -253,7 +253,7 @@ steps:
       [seed.exit, seed.stderr],
       [
         2,
-        "error: story.yaml:1:7: seed seeds.json cannot be read: it must be demo, empty, or a file next to the scenario.\n",
+        "error: story.yaml:1:7: seed seeds.json cannot be read: it must be demo, empty, or a file next to the scenario.\n  svc emulator seed-schema prints the JSON Schema of seeds.\n",
       ],
     );
   });
@@ -265,7 +265,8 @@ steps:
     await writeFile(join(cwd, "seed.json"), "{");
     for (const jobs of ["1", "2"]) {
       const { exit, stdout, stderr } = await runCli(["run", "good.yaml", "story.yaml", "--jobs", jobs], { cwd });
-      const message = "error: story.yaml:1:7: seed seed.json is not JSON.\n";
+      const message =
+        "error: story.yaml:1:7: seed seed.json is not JSON.\n  svc emulator seed-schema prints the JSON Schema of seeds.\n";
       assert.deepEqual([exit, stdout, stderr], [2, "", message]);
     }
   });

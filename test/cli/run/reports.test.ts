@@ -278,7 +278,11 @@ describe("svc run --watch", () => {
     const cwd = await createTestFolder(t);
     const path = join(cwd, "story.yaml");
     await writeFile(path, "steps: [{ advance: PT1H }]");
-    const next = ["steps: [{ advance: }, { as: x }]", "steps: [{ advance: PT2H }]"];
+    const next = [
+      "steps: [{ advance: }, { as: x }]",
+      "seed: none.json\nsteps: [{ advance: PT3H }]",
+      "steps: [{ advance: PT2H }]",
+    ];
     let stop = () => {};
     let seenRounds = 0;
     const { exit, stdout, stderr } = await runCli("run story.yaml --watch", {

@@ -142,7 +142,10 @@ steps:
       const { exit, stderr } = await runCli("run stories/story.yaml", { cwd });
       assert.deepEqual(
         [exit, stderr],
-        [2, `error: stories/story.yaml:1:7: seed ${seed} is outside the folder of the scenario.\n`],
+        [
+          2,
+          `error: stories/story.yaml:1:7: seed ${seed} is outside the folder of the scenario.\n  svc emulator seed-schema prints the JSON Schema of seeds.\n`,
+        ],
       );
     }
   });
@@ -172,7 +175,7 @@ steps:
         2,
         "error: <file>: pipe is not a regular file\n  See svc run --help.\n",
         2,
-        "error: story.yaml:1:7: seed pipe is not a regular file.\n",
+        "error: story.yaml:1:7: seed pipe is not a regular file.\n  svc emulator seed-schema prints the JSON Schema of seeds.\n",
       ],
     );
   });

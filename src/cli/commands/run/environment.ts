@@ -17,11 +17,11 @@ import {
   type WebhookReceiver,
 } from "../../connection/webhook-receiver.ts";
 import { isSeedFile } from "../../parse/body.ts";
-import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { UsageError } from "../../process/failure.ts";
 import { minSecretLength, secretMask } from "../../process/redact.ts";
 import { replaceLeaves } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
-import type { ParsedScenario } from "./scenario-file.ts";
+import { InvalidScenarioError, type ParsedScenario } from "./scenario-file.ts";
 
 /** Scenario to run, from a file or created in memory. */
 export type RunnableScenario = Pick<ParsedScenario, "file" | "scenario" | "locate">;
@@ -66,10 +66,11 @@ async function startScenarioEmulator(runnable: RunnableScenario, { host }: Conte
   }
 }
 
-function createSeedError({ file, locate }: RunnableScenario, reason: string): CommandFailedError {
-  const { line, column } = locate(["seed"]);
-  return new CommandFailedError("usage", "invalid_seed", `${file}:${line}:${column}: seed${reason}`);
-}
+const createSeedError = ({ locate }: RunnableScenario, reason: string): InvalidScenarioError =>
+  new InvalidScenarioError(
+    [{ ...locate(["seed"]), sentence: `seed${reason}` }],
+    "svc emulator seed-schema prints the JSON Schema of seeds.",
+  );
 
 /** Returns the name or the document of a seed. Rejects if its file is outside the folder of the scenario or not JSON. */
 export async function readScenarioSeed(runnable: RunnableScenario, { cwd }: Pick<Context["host"], "cwd">) {

@@ -45,13 +45,17 @@ export async function runFiles(
     if (shouldAnnotate(host.env, context.argv)) await annotateAt(host, ...args);
   };
   const startedAt = host.wall.monotonicNow();
-  const scenarios = await loadScenarios(files, context).catch(async (error: unknown) => {
+  const load = async () => {
+    const scenarios = await loadScenarios(files, context);
+    for (const scenario of scenarios) await readScenarioSeed(scenario, host);
+    return scenarios;
+  };
+  const scenarios = await load().catch(async (error: unknown) => {
     if (error instanceof InvalidScenarioError) {
       for (const problem of error.problems) await annotate(problem, problem.sentence);
     }
     throw error;
   });
-  for (const scenario of scenarios) await readScenarioSeed(scenario, host);
   const isText = output.format === "table";
   const usefulProcesses = Math.min(availableParallelism(), Math.ceil(scenarios.length / minFilesPerProcess));
   const jobs = Math.min(givenJobs ?? usefulProcesses, scenarios.length);

@@ -43,11 +43,14 @@ export class InvalidScenarioError extends UsageError {
   override readonly isAnnotated = true;
   readonly problems: readonly ScenarioProblem[];
 
-  constructor(problems: readonly ScenarioProblem[]) {
+  constructor(
+    problems: readonly ScenarioProblem[],
+    hint = "svc run --schema prints the JSON Schema of scenario files.",
+  ) {
     const [message, ...details] = problems.map(
       ({ file, line, column, sentence }) => `${file}:${line}:${column}: ${sentence}`,
     );
-    super(message!, { details, hint: "svc run --schema prints the JSON Schema of scenario files." });
+    super(message!, { details, hint });
     this.problems = problems;
   }
 }
