@@ -72,7 +72,7 @@ const createSeedError = ({ locate }: RunnableScenario, reason: string): InvalidS
     "svc emulator seed-schema prints the JSON Schema of seeds.",
   );
 
-/** Returns the name or the document of a seed. Rejects if its file is outside the folder of the scenario or not JSON. */
+/** Returns the name or the document of a seed. Rejects if its file is outside the folder of the scenario. */
 export async function readScenarioSeed(runnable: RunnableScenario, { cwd }: Pick<Context["host"], "cwd">) {
   const { seed = "demo" } = runnable.scenario;
   if (!isSeedFile(seed)) return seed;
