@@ -7,7 +7,14 @@ import type { Workspace } from "../../domain/workspaces.ts";
 import { type HandlerCall, inTransaction, type OperationHandlers } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import { Blob, BlobTooLargeError } from "../../store/blobs.ts";
-import { defineRows, StoreFailedError, storedTime, type Transaction, type View } from "../../store/port.ts";
+import {
+  defineRows,
+  StoreFailedError,
+  storedTime,
+  type Transaction,
+  UnconfirmedWriteError,
+  type View,
+} from "../../store/port.ts";
 import type { ClusterContext, ClusterHandlers } from "../context.ts";
 import { verifyUpload } from "./upload-checks.ts";
 
@@ -36,7 +43,8 @@ export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", C
       return reply(200, undefined, { ...corsHeaders, etag: `"${blob.md5}"` });
     } catch (error) {
       if (error instanceof BlobTooLargeError) return rejectOversized();
-      if (error instanceof StoreFailedError) return context.fail("storage-store-failed", createRequestIds(context));
+      if (error instanceof StoreFailedError && !(error instanceof UnconfirmedWriteError))
+        return context.fail("storage-store-failed", createRequestIds(context));
       throw error;
     }
   },

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 import { formatPostgresUrl, parsePostgresUrl } from "../../../src/base/urls.ts";
-import { StoreFailedError } from "../port.ts";
+import { StoreFailedError, UnconfirmedWriteError } from "../port.ts";
 
 /** Runs statements on one connection or several. */
 export type Sql = postgres.Sql;
@@ -28,15 +28,18 @@ const connectErrors: ReadonlySet<unknown> = new Set([
   "CONNECT_TIMEOUT",
 ]);
 
-/** Errors of a server that ended the connection, perhaps after it committed the statement. */
-const terminationErrors: ReadonlySet<unknown> = new Set(["57P01", "57P02"]);
-
-/** Reports whether the server may have committed a statement that failed here, because its response was lost. */
+/**
+ * Reports whether the server may have committed a statement that failed here, because its response was lost. Errors of
+ * the server are responses: the client reports the loss of the connection if the server ends it.
+ */
 export function isResponseLost(error: unknown): boolean {
   const { name, code } = error as NodeJS.ErrnoException;
-  if (name === "PostgresError") return terminationErrors.has(code);
-  return !(error instanceof StoreFailedError) && !connectErrors.has(code);
+  return name !== "PostgresError" && !(error instanceof StoreFailedError) && !connectErrors.has(code);
 }
+
+/** Creates the error of a failed statement, which the server may have committed if its response was lost. */
+export const createWriteError = (message: string, cause: unknown): StoreFailedError =>
+  new (isResponseLost(cause) ? UnconfirmedWriteError : StoreFailedError)(message, { cause });
 
 /**
  * A database with one connection for commits, which holds the leader's lock, and a few connections for all other

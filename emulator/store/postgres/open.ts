@@ -6,7 +6,7 @@ import { formatCheckpoint } from "../journal/checkpoint.ts";
 import { defaultStoreOptions, type StoreOptions } from "../journal/journaled-log.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { StateAccessError, StateFormatError, StoreFailedError } from "../port.ts";
-import { Database } from "./database.ts";
+import { createWriteError, Database } from "./database.ts";
 import { readDocument, recover, trimDocuments, writeDocument } from "./documents.ts";
 import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";
 import { PostgresLog, readHistoryStrings } from "./postgres-log.ts";
@@ -125,7 +125,7 @@ function createPostgresSnapshotStore(database: Database, leadership: Leadership)
 }
 
 const toWriteError = (cause: unknown): StoreFailedError =>
-  new StoreFailedError(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
+  createWriteError(`The snapshot cannot be written: ${(cause as Error).message}`, cause);
 
 type ErrorExplanation = readonly [why: string, next: string, trouble?: StateAccessError["kind"]];
 

@@ -6,7 +6,7 @@ import { JournaledLog, type JournaledLogOptions } from "../journal/journaled-log
 import type { Segment } from "../journal/stored-history.ts";
 import type { State } from "../live/state.ts";
 import { StoreChangedError, StoreFailedError, UnconfirmedWriteError } from "../port.ts";
-import { type Database, isResponseLost } from "./database.ts";
+import { createWriteError, type Database, isResponseLost } from "./database.ts";
 import { type CheckpointDocument, readDocument, trimDocuments, writeDocument } from "./documents.ts";
 import { createLineCheck, createLinesMissingError, JournalTable, readJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
@@ -78,13 +78,12 @@ export class PostgresLog extends JournaledLog {
         isReplacing = true;
       });
     } catch (cause) {
-      if (this.failure) throw this.failure;
       const reason = `The store ${this.#options.database.displayUrl} cannot be replaced: ${(cause as Error).message}`;
-      if (!isReplacing) throw new StoreFailedError(reason, { cause });
+      if (!isReplacing) throw this.failure ?? new StoreFailedError(reason, { cause });
       // It is unknown which of the two states was stored, so the present state is written again before any other line.
       this.#isUncertain = true;
-      const failure = this.journal.fail(reason, cause, true);
-      throw isResponseLost(cause) ? new UnconfirmedWriteError(reason, { cause }) : failure;
+      this.journal.fail(reason, cause, true);
+      throw createWriteError(reason, cause);
     }
   }
 
