@@ -27,8 +27,12 @@ describe("PostgreSQL role with settings of an administrator", { skip: postgresSk
       sql.begin(async (tx) => {
         await tx.unsafe(`update ${options.schema}.leadership set beat = beat + 1`);
         request = router("POST", bulkOperations.emails.path, { body });
-        const listWaiting = () => tx`select from pg_stat_activity
-          where usename = 'strict' and query like '%journal%' and wait_event_type = 'Lock'`;
+        const listWaiting = () =>
+          server().sql(
+            (other) => other`select from pg_stat_activity
+          where usename = 'strict' and query like '%journal%' and wait_event_type = 'Lock'`,
+          );
+        // Within a transaction, the server would return the activity of its first query again.
         while ((await listWaiting()).length === 0);
       }),
     );
