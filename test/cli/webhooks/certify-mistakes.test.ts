@@ -93,6 +93,17 @@ describe("mistakes that svc webhooks certify names", () => {
     assert.deepEqual(reportOf(run).findings[0]!.checks, checks);
   });
 
+  it("names an incomplete response to an accepted event with unknown fields", async (t) => {
+    const { certify } = await startSignedReceiver(t, {
+      respond(body, response) {
+        if (!body.includes("added_later")) return void response.end();
+        response.writeHead(200, { "content-length": 10 }).write("ok", () => response.destroy());
+      },
+    });
+    const run = await certify(["--only", "genuine,event", "--json"]);
+    assert.deepEqual([run.exit, getMistakes(reportOf(run))], [0, [["broken-response", "warning"]]]);
+  });
+
   it("blames the signature only for the status of rejected signatures", async (t) => {
     let count = 0;
     const { certify } = await startSignedReceiver(t, {

@@ -108,7 +108,7 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
   }
 
   const unknownFields = open.get("event.unknown-fields");
-  if (unknownFields) {
+  if (unknownFields?.result === "failed") {
     const isSame = hasSameRejection(unknownFields);
     addDiagnosis(["unknown-fields", (item) => unknownFieldCheckIds.includes(item.check.id) && isSame(item)]);
   }
