@@ -6,10 +6,10 @@ import { promisify } from "node:util";
 import { InvalidResponseError } from "../../client/errors.ts";
 import type { ApiResponse } from "../../client/response.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
-import { formatFsError, isFsError, readBeginning, systemDisk } from "../../files/disk.ts";
+import { formatFsError, formatSystemError, isFsError, readBeginning, systemDisk } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
 import { CommandFailedError, getRemedy, UsageError } from "../process/failure.ts";
-import { type Host, type OutputStream, write } from "../process/host.ts";
+import { type Host, type OutputStream, waitForFlush, write } from "../process/host.ts";
 
 /** Rejects binary output on a terminal before anything is sent, unless `--output -` is given. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
@@ -109,8 +109,19 @@ export async function writeOutput(
   const stats = await findStats(absolute);
   const stream = await findOpenStream(host, absolute);
   if (stream) {
+    let cause: NodeJS.ErrnoException | undefined;
+    // The streams of a process forget their errors.
+    const onError = (error: NodeJS.ErrnoException) => {
+      cause ??= error;
+    };
+    stream.on("error", onError);
     for await (const chunk of content) await write(stream, chunk);
-    return;
+    await waitForFlush(stream);
+    stream.off("error", onError);
+    if (!cause) return;
+    throw new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatSystemError(cause)}.`, {
+      cause,
+    });
   }
   try {
     if (stats && !stats.isFile()) return await pipeline(content, createWriteStream(absolute));

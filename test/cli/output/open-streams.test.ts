@@ -43,6 +43,14 @@ describe("output to the path of standard output", { skip }, () => {
     assert.match(await readFile(join(cwd, "all.txt"), "utf8"), /^before\n\{\n {2}"svc_state"/);
   });
 
+  it("is not called written if it was not", async (t) => {
+    const argv = ["emulator", "state", "export", "--emulator", "--output", "stdout"];
+    const { ended } = await runWithLink(t, argv, await createFolderWithLink(t), "/dev/full");
+    const { exit, stderr } = await ended;
+    const problem = "error: Failed to write to standard output: no space is left on the disk (ENOSPC).";
+    assert.deepEqual([exit, stderr.split("\n")[0], stderr.includes("Wrote")], [1, problem, false]);
+  });
+
   it("keeps the file of a report", async (t) => {
     const cwd = await createFolderWithLink(t);
     await writeFile(join(cwd, "report.xml"), '<?xml version="1.0"?>\n');
@@ -69,6 +77,15 @@ describe("output to the path of standard output", { skip }, () => {
       ["ready", "ready"],
     );
     assert.ok((await lstat(join(cwd, "stdout"))).isSymbolicLink());
+  });
+});
+
+describe("output to the path of standard error", { skip }, () => {
+  it("fails if it cannot be written", async (t) => {
+    const cwd = await createFolderWithLink(t);
+    const within = ["sh", "-c", 'exec "$0" "$@" 2>/dev/full'];
+    const svc = await startSvcProcess(t, ["run", "story.yaml", "--report", "/proc/self/fd/2"], { cwd, within });
+    assert.deepEqual(await once(svc.child, "close"), [1, null]);
   });
 });
 
