@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { strictChecks } from "../../src/api/control-plane.ts";
+import { redactUrl } from "../../src/api/secrets.ts";
 import { dictionary, retrySchedule } from "../../src/api/shapes.ts";
 import { clockModes } from "../../src/base/clock.ts";
 import { describeIssue } from "../../src/base/issues.ts";
@@ -59,7 +60,9 @@ const webhookHost = z.custom<string>((host) => isText(host) && isHostPattern(hos
 
 /** A string for which an error names the rule and the value. */
 const describedText = (isValid: (value: unknown) => boolean, rule: string) =>
-  z.custom<string>(isValid, { error: ({ input }) => `${rule}, got ${JSON.stringify(input)}` });
+  z.custom<string>(isValid, {
+    error: ({ input }) => `${rule}, got ${JSON.stringify(isText(input) ? redactUrl(input) : input)}`,
+  });
 
 const strict = z.custom<Iterable<string>>(isIterable, "must be a list of names").superRefine((names, context) => {
   for (const name of names) {

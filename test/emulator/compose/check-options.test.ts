@@ -31,12 +31,16 @@ describe("validation of emulator options", () => {
     [{ log: "yes" }, "log must be a function"],
     [{ token: "correct horse" }, "token must be ASCII characters without blanks"],
     [{ token: "clé" }, "token must be ASCII characters without blanks"],
-    ...["localhost:4010", "http://sandbox.example/", "http://sandbox.example/?a", "http://jo@sandbox.example", 3].map(
+    ...["localhost:4010", "http://sandbox.example/", "http://sandbox.example/?a", 3].map(
       (publicUrl): [object, string] => [
         { publicUrl },
         `publicUrl must be an http or https URL without a trailing slash, query or user, got ${JSON.stringify(publicUrl)}`,
       ],
     ),
+    [
+      { publicUrl: "http://jo:hunter2@sandbox.example" },
+      'publicUrl must be an http or https URL without a trailing slash, query or user, got "http://[redacted]@sandbox.example"',
+    ],
     [
       { host: "", file: "", from: "", runFile: "", token: "" },
       ["file", "from", "host", "token", "runFile"].map((name) => `${name} must not be empty`).join("; "),
