@@ -83,6 +83,8 @@ describe("bulk jobs", () => {
     const byId = Object.fromEntries(jobList.map(({ id, stopped_because }) => [id, stopped_because]));
     const [good] = jobList.filter(({ status }) => status === "done");
     assert.deepEqual(byId, { ...reasons, [good!.id]: null });
+    const statuses = jobList.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, ["damaged", "damaged", "done", "newer"]);
     for (const [id, reason] of Object.entries(reasons))
       assert.ok(stderr.includes(`warning: ${id}: ${reason}\n`), stderr);
   });

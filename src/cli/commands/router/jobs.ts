@@ -35,7 +35,8 @@ async function findJob(
   const job = named ?? all.find(isMatching) ?? all[0];
   if (job?.status === "damaged") {
     const { id, reason, folder, isNewer } = job;
-    throw new CommandFailedError("failed", "job_damaged", `Cannot read ${id}: ${reason}. Nothing was changed.`, {
+    const code = isNewer ? "job_newer" : "job_damaged";
+    throw new CommandFailedError("failed", code, `Cannot read ${id}: ${reason}. Nothing was changed.`, {
       hint: isNewer
         ? "To read it, install that version of svc."
         : `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
@@ -54,10 +55,11 @@ const jobFields = [
   ...["created_at", "updated_at", "stopped_because", "input", "target"],
 ];
 
-/** Only the ID, the status and the reason of a damaged job are known. Its other fields are null. */
+/** Only the ID, the status and the reason of a damaged or newer job are known. Its other fields are null. */
 function toJobRow(job: ListedJob): Record<string, unknown> {
   if (job.status === "damaged") {
-    const { id, status, reason: stopped_because } = job;
+    const { id, isNewer, reason: stopped_because } = job;
+    const status = isNewer ? "newer" : "damaged";
     return { ...Object.fromEntries(jobFields.map((field) => [field, null])), id, status, stopped_because };
   }
   const { record, status, rows, invalid, failed, moved, batches, at: updated_at, reason } = job;
