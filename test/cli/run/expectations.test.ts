@@ -60,3 +60,15 @@ describe("loop of svc run", () => {
     );
   });
 });
+
+describe("failed command line of svc run", () => {
+  it("names each missing field", async (t) => {
+    for (const format of ["", " --json"]) {
+      const { stdout } = await runStory(t, `steps:\n  - svc: contracts create --set contract_data={}${format}\n`);
+      assert.match(
+        stdout,
+        /^ {14}exit 2: Missing required fields: --contract-template-id \(.*\); counter_party_details \(.*\) {2}\(story/m,
+      );
+    }
+  });
+});

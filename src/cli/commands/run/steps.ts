@@ -197,12 +197,15 @@ async function sendRequest(environment: ScenarioEnvironment, operation: Operatio
   }
 }
 
-/** Finds the message of an error, which is a document with --json. By default, returns the first line. */
-function findErrorNote(stderr: string): string | undefined {
+/** Finds the message and the details of an error, a document with --json. By default, returns the first line. */
+function findErrorNote(stderr: string): string {
   const notes = stderr.trim().split("\n");
-  const documents = notes.map((line) => toFields(toFields(tryParseJson(line)).error).message);
-  const message = documents.find((text) => typeof text === "string") as string | undefined;
-  return message ?? (notes.find((line) => line.startsWith("error: ")) ?? notes[0])?.replace(/^error: /, "");
+  const documents = notes.map((line) => toFields(toFields(tryParseJson(line)).error));
+  const document = documents.find(({ message }) => typeof message === "string");
+  const line = (notes.find((note) => note.startsWith("error: ")) ?? notes[0]!).replace(/^error: /, "");
+  const details = notes.filter((note) => note.startsWith("  - ")).map((note) => note.slice(4));
+  const sentences = document === undefined ? [line, ...details] : [document.message, document.details ?? []].flat();
+  return sentences.join("; ").replace(":; ", ": ");
 }
 
 const formatJson = (value: unknown): string => (value === undefined ? "" : stringifyExact(value, 2));
