@@ -72,3 +72,17 @@ describe("failed command line of svc run", () => {
     }
   });
 });
+
+describe("reference of svc run", () => {
+  it("to a field without braces says how to write it", async (t) => {
+    const readMessage = async (step: string) => {
+      const create = `{ call: contracts.create, body: ${contract}, save: { contract: "", id: id } }`;
+      const { stdout } = await runStory(t, `steps:\n  - ${create}\n  - ${step}\n`);
+      return stdout.split("\n")[3]!.trim();
+    };
+    const message = `$contract is a map. To use its field, write $\{contract.id}  (story.yaml:3:5)`;
+    assert.equal(await readMessage("call: contracts.status\n    params: { composite_id: $contract.id }"), message);
+    assert.equal(await readMessage("svc: contracts status $contract.id"), message);
+    assert.match(await readMessage("svc: contracts status $id.pdf"), /^exit 5: Not found: GET \S+\/T-1\.pdf\/status/);
+  });
+});

@@ -80,8 +80,13 @@ const getFieldPath = (path: string): string =>
 function resolveString(text: string, values: SavedValues): unknown {
   const [, bracedReference, plain] = singleReferencePattern.exec(text) ?? [];
   if ((bracedReference ?? plain) !== undefined) return getSavedValue((bracedReference ?? plain)!, values);
-  return text.replace(referencePattern, (match, inBraces?: string, plainName?: string) => {
-    return match === "$$" ? "$" : formatInterpolatedValue(getSavedValue((inBraces ?? plainName)!, values));
+  return text.replace(referencePattern, (match, inBraces?: string, plainName?: string, offset = 0) => {
+    if (match === "$$") return "$";
+    const value = getSavedValue((inBraces ?? plainName)!, values);
+    const [field] = /^\.[a-z]\w*/i.exec(text.slice(offset + match.length)) ?? [];
+    if (plainName !== undefined && field !== undefined && isObject(value))
+      throw new Error(`$${plainName} is a map. To use its field, write $\{${plainName}${field}}`);
+    return formatInterpolatedValue(value);
   });
 }
 
