@@ -279,7 +279,7 @@ export class Leadership {
     if (!this.#isLocked) await this.#reacquireLock();
   }
 
-  /** Reports once why reads are rejected, too. */
+  /** Reports once that requests fail, and why. */
   #reportUnconfirmed({ message }: Error): void {
     if (this.#isUnconfirmed || this.#ended.signal.aborted || this.isAssured) return;
     this.#isUnconfirmed = true;
@@ -300,6 +300,7 @@ export class Leadership {
       await database.pool`
         select pg_terminate_backend(pid) from leadership join pg_locks on pid = backend
         where epoch = ${this.#epoch} and locktype = 'advisory' and objsubid = 1
+          and database = (select oid from pg_database where datname = current_database())
           and (classid::bigint << 32 | objid::bigint) = ${selectLockKey(database.pool, database.schema)}`;
     }
   }
