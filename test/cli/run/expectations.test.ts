@@ -71,6 +71,24 @@ describe("failed command line of svc run", () => {
       );
     }
   });
+
+  it("shows its whole result if it reports the failure there", async (t) => {
+    for (const [format, failed] of [
+      ["", "status 500  retrying"],
+      [" --json", '"status": 500'],
+    ] as const) {
+      const { stdout } = await runStory(
+        t,
+        `steps:
+  - { receiver: bad, responses: 500, subscribe: [CONTRACT_SIGNED] }
+  - { receiver: good, subscribe: [CONTRACT_SIGNED] }
+  - { svc: webhooks trigger CONTRACT_SIGNED${format} }
+`,
+      );
+      const [, reason = ""] = /^ {14}exit 1: (.*)$/m.exec(stdout) ?? [];
+      assert.ok(reason.includes(failed), stdout);
+    }
+  });
 });
 
 describe("reference of svc run", () => {

@@ -11,6 +11,7 @@ import { isAsyncIterable, omitUndefined, toFields, tryParseJson } from "../../..
 import { pluralize } from "../../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
 import { ServiceError } from "../../../client/errors.ts";
+import { truncateText } from "../../output/table.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
 import { splitCommandLine } from "./check-scenario.ts";
@@ -41,6 +42,8 @@ type StepRunner<Kind extends StepKind> = (
   environment: ScenarioEnvironment,
 ) => Promise<StepObservation>;
 
+const maxReasonLength = 500;
+
 const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunner<Kind> } = {
   async call({ call, params, query, headers, body }, environment) {
     const operation = registry.find(({ id }) => id === call)!;
@@ -54,7 +57,8 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
     const documents = lines.map(tryParseExactJson);
     const value = tryParseExactJson(stdout) ?? (documents.includes(undefined) ? undefined : documents);
     // A command that fails by its result, such as webhooks trigger, reports the failure only on standard output.
-    const reason = findErrorNote(stderr) || lines.at(-1)!.replaceAll("\t", "  ");
+    const result = lines.map((line) => line.trim().replaceAll("\t", "  ")).join(value === undefined ? "; " : " ");
+    const reason = findErrorNote(stderr) || truncateText(result, maxReasonLength);
     return {
       title: `svc ${argv.join(" ")}`,
       outcome: exit === 0 ? "" : `exit ${exit}`,
