@@ -108,21 +108,7 @@ export async function writeOutput(
   const absolute = resolve(host.cwd, path);
   const stats = await findStats(absolute);
   const stream = await findOpenStream(host, absolute);
-  if (stream) {
-    let cause: NodeJS.ErrnoException | undefined;
-    // The streams of a process forget their errors.
-    const onError = (error: NodeJS.ErrnoException) => {
-      cause ??= error;
-    };
-    stream.on("error", onError);
-    for await (const chunk of content) await write(stream, chunk);
-    await waitForFlush(stream);
-    stream.off("error", onError);
-    if (!cause) return;
-    throw new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatSystemError(cause)}.`, {
-      cause,
-    });
-  }
+  if (stream) return writeToStream(stream, path, content);
   try {
     if (stats && !stats.isFile()) return await pipeline(content, createWriteStream(absolute));
     // Links stay links, and files keep their permissions.
@@ -134,6 +120,27 @@ export async function writeOutput(
     const hint = `No partial file is left. ${getRemedy(error)}`;
     throw new CommandFailedError("failed", "unwritable", message, { hint, cause: error });
   }
+}
+
+/** Writes to an open stream of this process. Such a stream forgets its errors. */
+async function writeToStream(
+  stream: OutputStream,
+  path: string,
+  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
+  let cause: NodeJS.ErrnoException | undefined;
+  const onError = (error: NodeJS.ErrnoException) => {
+    cause ??= error;
+  };
+  stream.on("error", onError);
+  try {
+    for await (const chunk of content) await write(stream, chunk);
+    await waitForFlush(stream);
+  } finally {
+    stream.off("error", onError);
+  }
+  const message = cause && `Failed to write ${path}: ${formatSystemError(cause)}.`;
+  if (message !== undefined) throw new CommandFailedError("failed", "unwritable", message, { cause });
 }
 
 const findStats = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
