@@ -26,7 +26,7 @@ async function mountDisk(t: TestContext) {
     cwd,
     fill: () => writeFile(filler, Buffer.alloc(2_000_000)).catch(() => {}),
     makeRoom: () => rm(filler),
-    run: (line: string) => runCli(line, { cwd }),
+    run: (line: string) => runCli(line, { cwd, env: { SVC_CONFIG_DIR: join(cwd, "config") } }),
   };
 }
 
