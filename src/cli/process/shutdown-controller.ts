@@ -46,7 +46,8 @@ export function createShutdownController(host: Host) {
   }
 
   function forceExit(name: SignalName): void {
-    for (const act of forcedExitHandlers) act();
+    // The newest first: a program is killed before its folder is removed.
+    for (const act of [...forcedExitHandlers].reverse()) act();
     host.end(name);
   }
 

@@ -1,7 +1,5 @@
 import { spawn } from "node:child_process";
-import { rmSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { timedOut, withTimeout } from "../../base/timing.ts";
 import type { Context } from "../command.ts";
@@ -9,6 +7,7 @@ import { isSwitchedOn } from "../process/environment.ts";
 import { signalCodes } from "../process/exit.ts";
 import { CommandFailedError, InterruptedError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
+import { withTemporaryFolder } from "../process/temporary-folder.ts";
 
 /** Browsers, editors and their plug-ins do not need secrets (DECISIONS.md, L9). */
 const omitSecrets = (env: Host["env"]) =>
@@ -65,9 +64,7 @@ export async function editText(
   findProblem: (text: string) => string | undefined,
 ): Promise<string> {
   // The folder is private, because a payload contains personal data.
-  const folder = await mkdtemp(join(tmpdir(), "svc-edit-"));
-  context.shutdown.onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
-  try {
+  return withTemporaryFolder("svc-edit-", context, async (folder) => {
     const file = join(folder, fileName);
     await writeFile(file, `${text}\n`, { mode: 0o600 });
     for (;;) {
@@ -79,9 +76,7 @@ export async function editText(
       const { askYesNo } = await import("./ask.ts");
       if (!(await askYesNo(`${problem} Edit again?`, context))) throw createDeclinedError();
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 const createDeclinedError = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");

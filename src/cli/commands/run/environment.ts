@@ -1,6 +1,4 @@
-import { rmSync } from "node:fs";
-import { mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, realpath, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { AdvanceResult, AdvanceTarget, Emulator } from "../../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../../api/secrets.ts";
@@ -19,6 +17,7 @@ import {
 import { isSeedFile } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
 import { minSecretLength, secretMask } from "../../process/redact.ts";
+import { withTemporaryFolder } from "../../process/temporary-folder.ts";
 import { replaceLeaves } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 import { InvalidScenarioError, type ParsedScenario } from "./scenario-file.ts";
@@ -32,9 +31,7 @@ export async function withScenarioEnvironment<T>(
   context: Context,
   work: (environment: ScenarioEnvironment) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
-  const ignoreForcedExit = context.shutdown.onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
-  try {
+  return withTemporaryFolder("svc-run-", context, async (folder) => {
     const emulator = await startScenarioEmulator(scenario, context);
     const environment = createScenarioEnvironment(emulator, folder, context);
     try {
@@ -45,10 +42,7 @@ export async function withScenarioEnvironment<T>(
       await environment.close();
       await emulator.close({ signal: AbortSignal.abort() });
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-    ignoreForcedExit();
-  }
+  });
 }
 
 /** A stopped clock and derived keys make a file produce the same IDs, times and signatures in each run. */

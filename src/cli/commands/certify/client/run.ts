@@ -1,13 +1,11 @@
 import type { ChildProcess } from "node:child_process";
-import { rmSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { constants, tmpdir } from "node:os";
-import { join } from "node:path";
+import { constants } from "node:os";
 import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { formatSystemError } from "../../../../files/disk.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
+import { withTemporaryFolder } from "../../../process/temporary-folder.ts";
 import { withSpinner } from "../../../prompt/terminal.ts";
 import { buildChildEnvironment } from "../../emulator/exec.ts";
 import { endProcessGroup, killProcessGroup, startProcessGroup } from "../process-group.ts";
@@ -40,7 +38,9 @@ export async function runScenarios(
   const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to ${Math.ceil(options.maxWaitMs / 1_000)} s`;
   await context.output.note(`${text} …`);
   const runAll = async () => {
-    const runs = servers.map((server) => runClient(server, options, context));
+    const runs = servers.map((server) =>
+      withTemporaryFolder("svc-certify-", context, (folder) => runClient(server, folder, options, context)),
+    );
     // No client continues after another one fails.
     await Promise.allSettled(runs);
     return Promise.all(runs);
@@ -95,14 +95,13 @@ const maxExtraPolls = 2;
 
 async function runClient(
   server: ScriptedServer,
+  folder: string,
   { argv, maxWaitMs }: ClientOptions,
   context: Context,
 ): Promise<ClientRunResult> {
   const { signal } = context;
-  const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
   const startedAt = systemWallClock.monotonicNow();
   const client = startClient(argv, createEnvironment(server, folder, context), context);
-  const ignoreForcedExit = context.shutdown.onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
   try {
     let hasEnded = false;
     const clientEnd = client.exited.then(() => {
@@ -119,8 +118,6 @@ async function runClient(
   } finally {
     const exited = client.exited.catch(() => {});
     await endProcessGroup(client.child, exited, { wall: systemWallClock, graceMs: maxTerminationMs });
-    await rm(folder, { recursive: true, force: true });
-    ignoreForcedExit();
   }
 }
 
