@@ -187,10 +187,11 @@ const sources = lookupTable<ChoiceSource>({
   async "router job"({ svc }, command) {
     const isResuming = command === "router jobs resume";
     const { stdout } = await svc(["router", "jobs", "list", "--json"]);
-    const rows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(stdout);
-    const choices = rows
-      .filter(({ status }) => (isResuming ? status === "interrupted" : status !== "damaged"))
-      .map((row) => toChoice(row.id, row.command, row.status));
+    const rows: readonly { id: string; command: string | null; status: string }[] = JSON.parse(stdout);
+    // The command of an unreadable job is unknown.
+    const choices = rows.flatMap(({ id, command, status }) =>
+      command === null || (isResuming && status !== "interrupted") ? [] : toChoice(id, command, status),
+    );
     return requireChoices(choices, isResuming ? "No stopped jobs found." : "No jobs found.");
   },
   async "webhooks webhook_id"(context) {

@@ -6,6 +6,7 @@ import { systemWallClock } from "../../../src/base/clock.ts";
 import { identifyMachine } from "../../../src/files/machine.ts";
 import { startBulkService } from "../../support/cli/bulk-service.ts";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
+import { downKey, enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 
 const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1";
 /** The second request fails, so one batch is finished. */
@@ -87,6 +88,9 @@ describe("bulk jobs", () => {
     assert.deepEqual(statuses, ["damaged", "damaged", "done", "newer"]);
     for (const [id, reason] of Object.entries(reasons))
       assert.ok(stderr.includes(`warning: ${id}: ${reason}\n`), stderr);
+    const ada = simulateUser(["Job", `${downKey}${enterKey}`]);
+    const chosen = await svc("router jobs show --json=id", ada);
+    assert.deepEqual(JSON.parse(chosen.stdout), { id: good!.id }, "only intact jobs can be chosen");
   });
 
   it("rejects a copied job folder under the name of the copy", async (t) => {

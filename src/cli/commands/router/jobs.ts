@@ -10,7 +10,15 @@ import { formatCommandLine } from "../../process/shell-words.ts";
 import { confirmYes } from "../../prompt/terminal.ts";
 import { findBulkJobKind } from "./bulk/job-kinds.ts";
 import { readJobLog } from "./bulk/log/job-log.ts";
-import { getJobsFolder, type ListedJob, listJobs, readJob, removeJob, type StoredJob } from "./bulk/log/jobs.ts";
+import {
+  getJobsFolder,
+  isUnreadable,
+  type ListedJob,
+  listJobs,
+  readJob,
+  removeJob,
+  type StoredJob,
+} from "./bulk/log/jobs.ts";
 import { readResults, resultFilters, showResults } from "./bulk/log/results.ts";
 import { createLookup } from "./bulk/lookup.ts";
 import { defaultConcurrency, getJobTarget, requireUnchangedPlan } from "./bulk/plan.ts";
@@ -33,13 +41,13 @@ async function findJob(
   const all = isLast ? await listJobs(host) : [];
   const named = name !== undefined && isJobId(name) ? await readJob(name, host) : undefined;
   const job = named ?? all.find(isMatching) ?? all[0];
-  if (job?.status === "damaged") {
-    const { id, reason, folder, isNewer } = job;
-    const code = isNewer ? "job_newer" : "job_damaged";
-    throw new CommandFailedError("failed", code, `Cannot read ${id}: ${reason}. Nothing was changed.`, {
-      hint: isNewer
-        ? "To read it, install that version of svc."
-        : `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
+  if (job && isUnreadable(job)) {
+    const { id, reason, folder, status } = job;
+    throw new CommandFailedError("failed", `job_${status}`, `Cannot read ${id}: ${reason}. Nothing was changed.`, {
+      hint:
+        status === "newer"
+          ? "To read it, install that version of svc."
+          : `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
       next: ["router", "jobs", "list"],
     });
   }
@@ -55,11 +63,10 @@ const jobFields = [
   ...["created_at", "updated_at", "stopped_because", "input", "target"],
 ];
 
-/** Only the ID, the status and the reason of a damaged or newer job are known. Its other fields are null. */
+/** The unknown fields of an unreadable job are null. */
 function toJobRow(job: ListedJob): Record<string, unknown> {
-  if (job.status === "damaged") {
-    const { id, isNewer, reason: stopped_because } = job;
-    const status = isNewer ? "newer" : "damaged";
+  if (isUnreadable(job)) {
+    const { id, status, reason: stopped_because } = job;
     return { ...Object.fromEntries(jobFields.map((field) => [field, null])), id, status, stopped_because };
   }
   const { record, status, rows, invalid, failed, moved, batches, at: updated_at, reason } = job;
@@ -81,7 +88,7 @@ const jobsList = defineCommand({
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
     const emptyMessage = "No jobs. To start one: svc router map-emails FILE";
     await output.show(jobs.map(toJobRow), { fields: jobFields, columns, emptyMessage });
-    for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
+    for (const job of jobs) if (isUnreadable(job)) await output.warn(`warning: ${job.id}: ${job.reason}`);
   },
 });
 

@@ -86,6 +86,9 @@ export type StoredJob = NonNullable<Awaited<ReturnType<typeof readStoredJob>>>;
 
 export type ListedJob = NonNullable<Awaited<ReturnType<typeof readJob>>>;
 
+/** Reports whether only the ID, the status and the reason of a job are known. */
+export const isUnreadable = (job: ListedJob): job is Exclude<ListedJob, StoredJob> => !("record" in job);
+
 /** Lists all jobs of a folder, the newest first. Skips folders without a job record. */
 export async function listJobs(host: Host): Promise<ListedJob[]> {
   const names = (await readdir(getJobsFolder(host)).catch(ignoreMissing)) ?? [];
@@ -97,7 +100,8 @@ export async function listJobs(host: Host): Promise<ListedJob[]> {
 export async function readJob(id: string, host: Host) {
   const folder = join(getJobsFolder(host), id);
   return readStoredJob(folder, host).catch((error: Error) => {
-    return { id, folder, status: "damaged", reason: error.message, isNewer: error instanceof NewerJobError } as const;
+    const status = error instanceof NewerJobError ? "newer" : "damaged";
+    return { id, folder, status, reason: error.message } as const;
   });
 }
 
