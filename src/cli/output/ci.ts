@@ -16,7 +16,8 @@ export const shouldAnnotate = (env: Host["env"], argv: readonly string[] = []): 
 export const annotate = (
   host: Host,
   { code, message, hint }: Pick<ErrorExplanation, "code" | "message" | "hint">,
-): Promise<void> => printError(host, { title: `svc: ${code}` }, [message, ...(hint === undefined ? [] : [hint])]);
+): Promise<void> =>
+  printAnnotation(host, "error", { title: `svc: ${code}` }, [message, ...(hint === undefined ? [] : [hint])]);
 
 /** Annotates a line of a file, which the runner finds by its path in the repository. */
 export async function annotateAt(
@@ -25,15 +26,20 @@ export async function annotateAt(
   message: string,
 ): Promise<void> {
   const workspace = await realpath(host.env.GITHUB_WORKSPACE ?? host.cwd).catch(() => host.cwd);
-  await printError(host, { file: relative(workspace, resolve(host.cwd, file)), line, col }, [message]);
+  await printAnnotation(host, "error", { file: relative(workspace, resolve(host.cwd, file)), line, col }, [message]);
 }
 
-async function printError(host: Host, properties: object, lines: readonly string[]): Promise<void> {
+async function printAnnotation(
+  host: Host,
+  level: "error" | "warning",
+  properties: object,
+  lines: readonly string[],
+): Promise<void> {
   const pairs = Object.entries(properties).map(([name, value]) => {
     return `${name}=${escapeProperty(escapeControlCharacters(String(value)))}`;
   });
   const message = lines.map((line) => escapeControlCharacters(redactSentSecrets(host, line))).join("\n");
-  await write(host.stderr, `::error ${pairs.join(",")}::${escapeData(message)}\n`);
+  await write(host.stderr, `::${level} ${pairs.join(",")}::${escapeData(message)}\n`);
 }
 
 /** Masks the secrets in all later output of the runner. Prints nothing without such a runner. */
@@ -68,7 +74,7 @@ export async function setOutput(host: Host, name: string, value: string): Promis
 
 /** The work of the command is done, so a file of the runner that cannot be written does not fail it. */
 const warnAboutFile = (host: Host, what: string) => (error: NodeJS.ErrnoException) =>
-  write(host.stderr, `::warning title=svc::Cannot write ${what} (${error.code})\n`);
+  printAnnotation(host, "warning", { title: "svc" }, [`Cannot write ${what} (${error.code})`]);
 
 /** Prints lines in a collapsible group. Each line is indented behind a bar, so that none is a workflow command. */
 export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
