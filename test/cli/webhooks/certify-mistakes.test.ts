@@ -104,6 +104,20 @@ describe("mistakes that svc webhooks certify names", () => {
     assert.deepEqual([run.exit, getMistakes(reportOf(run))], [0, [["broken-response", "warning"]]]);
   });
 
+  it("names other mistakes of a receiver whose responses are incomplete", async (t) => {
+    const { certify } = await startSignedReceiver(t, {
+      respond(body, response) {
+        if (body.includes("added_later")) return void response.writeHead(422).end();
+        response.writeHead(200, { "content-length": 10 }).write("ok", () => response.destroy());
+      },
+    });
+    const run = await certify(["--only", "genuine,event", "--json"]);
+    assert.deepEqual(getMistakes(reportOf(run)), [
+      ["broken-response", "warning"],
+      ["unknown-fields", "failed"],
+    ]);
+  });
+
   it("blames the signature only for the status of rejected signatures", async (t) => {
     let count = 0;
     const { certify } = await startSignedReceiver(t, {

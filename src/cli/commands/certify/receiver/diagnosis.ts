@@ -68,7 +68,7 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
   const rejections = new Set(items.filter(isSignature).flatMap((item) => getRejection(item) ?? []));
   /** A receiver that rejects signatures with another status has accepted the signature of the event. */
   const canBeSignature = (item: ReceiverCheckResult) =>
-    item.result === "failed" && (rejections.size === 0 || rejections.has(getRejection(item) ?? 0));
+    rejections.size === 0 || rejections.has(getRejection(item) ?? 0);
 
   const addDiagnosis = ([mistakes, matches]: Explanation) => {
     const checks = [...open.values()].filter(matches).map(({ check }) => check.id);
@@ -84,6 +84,8 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
       isSignature(item) && (!isIgnored || item.check.expects === "reject");
     addDiagnosis([isIgnored ? "rejection-unreported" : "signature-unchecked", isReported]);
   }
+  // The receiver accepted these events, so they show nothing else.
+  addDiagnosis(["broken-response", (item) => isGenuine(item) && item.result === "warning"]);
 
   const genuine = open.get("genuine");
   if (genuine?.exchanges[0]) addDiagnosis(explainRejectedEvent(genuine, items, open, acceptedMistakes, canBeSignature));
@@ -96,19 +98,14 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
       addDiagnosis(["reserialized-json", (item) => isRewritable(item) && isSame(item)]);
     }
     const [split, long] = partialBodyCheckIds.map((id) => open.get(id));
-    if (
-      split?.result === "failed" &&
-      long &&
-      getRejection(split) === getRejection(long) &&
-      !open.has("raw-body.non-ascii")
-    ) {
+    if (split && long && getRejection(split) === getRejection(long) && !open.has("raw-body.non-ascii")) {
       const isPartial = (item: ReceiverCheckResult) => partialBodyCheckIds.includes(item.check.id);
       addDiagnosis(["partial-body", (item) => isPartial(item) && hasSameRejection(split)(item)]);
     }
   }
 
   const unknownFields = open.get("event.unknown-fields");
-  if (unknownFields?.result === "failed") {
+  if (unknownFields) {
     const isSame = hasSameRejection(unknownFields);
     addDiagnosis(["unknown-fields", (item) => unknownFieldCheckIds.includes(item.check.id) && isSame(item)]);
   }
@@ -165,8 +162,6 @@ function getOwnMistake(item: ReceiverCheckResult): string {
   const { check, exchanges } = item;
   if (check.expects === "reject" && !wasAccepted(item))
     return item.result === "warning" || item.endsReceiver ? "signature-crash" : "broken-response";
-  // The event was accepted, but its response broke.
-  if (check.expects === "accept" && item.result === "warning") return "broken-response";
   if (exchanges.some(({ response }) => response.status === 429)) return "rate-limited";
   // The first of two deliveries was rejected, which is neither repeated nor late.
   const isFirstRejected = ["duplicate", "order"].includes(check.id) && exchanges.length === 1;
