@@ -1,10 +1,10 @@
 import { dirname } from "node:path/posix";
 
 /**
- * Minimum number of files per process. Files of one process share its start, which takes more than a second of CPU
- * time.
+ * Minimum number of files per process. Files of one process share its start, which takes up to a second of CPU time.
+ * Larger groups would leave processors idle at the end, because the last processes would wait most of their time.
  */
-const minFilesPerProcess = 20;
+const minFilesPerProcess = 8;
 
 /** Files per process of slow tests. These tests mostly wait, or are short. */
 const slowPerProcess: Readonly<Record<string, number>> = {
