@@ -83,10 +83,10 @@ function readMd5Claim(headers: Headers, rejectInvalid: InvalidRejecter): Checksu
 
 /** Returns at most one claim, from a header or from an announced trailer of a chunked body. */
 function readChecksumClaim(headers: Headers, rejectInvalid: InvalidRejecter): ChecksumClaim[] {
-  const names = [...Object.keys(headers), ...parseList(headers["x-amz-trailer"])].filter(isChecksum);
+  const names = new Set([...Object.keys(headers), ...parseList(headers["x-amz-trailer"])].filter(isChecksum));
   const [name] = names;
   if (name === undefined) return [];
-  if (names.length > 1) rejectInvalid(`Expecting a single ${prefix} header. Multiple checksum Types are not allowed.`);
+  if (names.size > 1) rejectInvalid(`Expecting a single ${prefix} header. Multiple checksum Types are not allowed.`);
   const algorithm = name.slice(prefix.length);
   const checksumName = checksumAlgorithms.find((each) => each === algorithm);
   if (!checksumName) return rejectInvalid(`The algorithm type you specified in ${prefix} header is invalid.`);

@@ -119,6 +119,7 @@ describe("aws-chunked upload", () => {
     ["declared only by content-encoding", chunked(), { "content-encoding": "aws-chunked" }],
     ["with its length", chunked(), { ...unsigned, "x-amz-decoded-content-length": "9" }],
     ["with a checksum in a trailer", chunked(`x-amz-checksum-crc32:${crc32}\r\n`), trailer],
+    ["with a checksum in a header and its trailer", chunked(), { ...trailer, "x-amz-checksum-crc32": crc32 }],
     [
       "with signed chunks",
       `9;chunk-signature=${"a".repeat(64)}\r\n123456789\r\n0;chunk-signature=${"b".repeat(64)}\r\n\r\n`,
