@@ -182,9 +182,10 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
       // The client no longer waits for the response, and the changes of the request would apply to another state.
       if (links?.isAbandoned(raw)) return void reply.hijack().raw.destroy();
       const { served, forwarded } = admission;
-      raw.url = removeDotSegments(forwarded?.target ?? raw.url!);
+      raw.url = forwarded?.target ?? raw.url!;
       const link = links?.extractLink(raw);
       applyTargetAuthority(raw);
+      raw.url = removeDotSegments(raw.url);
       const source = forwarded
         ? { ...forwarded, isForwarded: true }
         : // The other listener has checked requests that it forwarded.

@@ -6,7 +6,6 @@ import type { Cause } from "../../store/port.ts";
 import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { filterEndToEndHeaders, isEmulatorHeader, removeHeaders, setRequestHeader } from "../hop-by-hop.ts";
-import { toOriginForm } from "../routing/path.ts";
 import { createAgent, type PendingForward, startForward } from "./dispatch.ts";
 
 export type ForwardableRequest = Pick<
@@ -34,7 +33,7 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
     /** Sends a request unchanged, except hop-by-hop headers, `via` and `x-forwarded-*`. Follows no redirects. */
     send(url: string, request: ForwardableRequest): PendingForward {
       const base = new URL(url);
-      const path = `${base.pathname.replace(/\/$/, "")}${toOriginForm(request.target)}`;
+      const path = `${base.pathname.replace(/\/$/, "")}${request.target}`;
       const headers = createHeaders(request, pseudonym);
       const link = request.cause && links?.createLink(base.origin, request.cause);
       if (link) headers.push(...link.header);

@@ -27,7 +27,7 @@ const dotDotSegmentPattern = /^(?:\.|%2e){2}$/i;
 /** Removes dot segments from a target as clients do (RFC 3986, 5.2.4). Escaped dots are also removed (WHATWG URL). */
 export function removeDotSegments(target: string): string {
   if (!mayHaveDots.test(target)) return target;
-  const [, origin = "", path = "", query = ""] = /^(https?:\/\/[^/?#]*)?([^?]*)(.*)$/is.exec(target) ?? [];
+  const [, path = "", query = ""] = /^([^?]*)(.*)$/s.exec(target) ?? [];
   if (path[0] !== "/") return target;
   const segments: string[] = [];
   const allSegments = path.slice(1).split("/");
@@ -37,7 +37,7 @@ export function removeDotSegments(target: string): string {
     if (!isParent && !dotSegmentPattern.test(segment)) segments.push(segment);
     else if (i === allSegments.length - 1) segments.push("");
   }
-  return `${origin}/${segments.join("/")}${query}`;
+  return `/${segments.join("/")}${query}`;
 }
 
 /** Returns whether a decoded path has dot segments for a server that reads `..%2f` as `../` or `..\\`. */
@@ -77,15 +77,13 @@ export interface RequestTarget {
  * stays literal, and invalid UTF-8 is U+FFFD (DECISIONS.md, P14). No other function decodes the path.
  */
 export function parseRequestTarget(target: string): RequestTarget {
-  const origin = toOriginForm(target);
-  const localTarget = origin ?? target;
-  const query = localTarget.indexOf("?");
-  const path = query < 0 ? localTarget : localTarget.slice(0, query);
+  const query = target.indexOf("?");
+  const path = query < 0 ? target : target.slice(0, query);
   return {
-    isPath: origin !== undefined,
+    isPath: target[0] === "/",
     path: escapedOrForeignPattern.test(path) ? unescapeBytes(path) : path,
     endsWithSlash: path.endsWith("/"),
-    search: query < 0 ? "" : localTarget.slice(query + 1),
+    search: query < 0 ? "" : target.slice(query + 1),
   };
 }
 

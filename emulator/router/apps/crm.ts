@@ -3,7 +3,6 @@ import { readConnectedApps, resolveFrontEnd } from "../../domain/apps.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { findString } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { toOriginForm } from "../../http/routing/path.ts";
 import { type RouterCall, type RouterHandlers, type SingleClusterCall, verifyFreshSignature } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findIdentifiers, findOwners } from "../resolve.ts";
@@ -18,7 +17,7 @@ function verifySignature(call: SignedCall): void {
   const signedRequest = {
     clientSecret: crm_a.client_secret,
     method,
-    url: buildPublicUrl(publicUrl, target),
+    url: publicUrl + target,
     body,
     version: headers["x-crm-a-signature-version"] || undefined,
     timestamp: headers["x-crm-a-signature-timestamp"] || undefined,
@@ -38,9 +37,6 @@ function verifySignature(call: SignedCall): void {
     call.finding("crm-a-signature-v1", "version 1 of a GET signs only the secret");
   }
 }
-
-/** Returns the URL of a target with the public address of the router. */
-const buildPublicUrl = (publicUrl: string, target: string): string => publicUrl + (toOriginForm(target) ?? target);
 
 export const crmHandlers = {
   "crm-a.iframe": (_, call) => verifyAndForward(call),

@@ -158,3 +158,18 @@ describe("invalid request target at a cluster", () => {
     assert.equal((body as { total: number }).total, 0);
   });
 });
+
+describe("whole URL as request target", () => {
+  it("is accepted by the signed storage", async (t) => {
+    const { startTestEmulator } = await import("../../support/emulator.ts");
+    const { api } = await startTestEmulator(t);
+    const files = [{ filename: "a b.txt", content_type: "text/plain" }];
+    const upload = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+    const { upload_url } = (upload.body as { files: [{ upload_url: string }] }).files[0];
+    const { origin, host } = new URL(upload_url);
+    const head = `PUT ${upload_url} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n`;
+    const fields = "content-type: text/plain\r\ncontent-length: 5\r\n\r\nhello";
+    const { status, body } = parseResponse(await exchangeBytes(origin, [head + fields]));
+    assert.deepEqual([status, body], [200, ""]);
+  });
+});
