@@ -28,8 +28,11 @@ import { issueTokens, storeRefreshToken, type TokenGrant } from "./tokens.ts";
 
 const createInvalidGrant = (description: string): Passthrough => createOAuthError("invalid_grant", description);
 
+/** Many servers reject other verifiers (RFC 7636, 4.1). */
+const invalidVerifierMessage = "code_verifier must have 43 to 128 characters: letters, digits, -, ., _ and ~";
+
 /** Exchanges an authorization code or a refresh token (RFC 6749, 4.1.3 and 6). */
-export const handleTokenRequest: ForwardedHandler = async (request, context) => {
+export const handleTokenRequest: ForwardedHandler = async (request, context, finding) => {
   const parameters = readOAuthParameters(request);
   const repeatedName = findRepeatedParameter(request);
   if (repeatedName !== undefined) return createOAuthError("invalid_request", formatRepeatedParameter(repeatedName));
@@ -43,6 +46,11 @@ export const handleTokenRequest: ForwardedHandler = async (request, context) => 
   if (client === "unproven") {
     const description = "The client is unknown, or its secret is wrong";
     return createOAuthError("invalid_client", description, createBasicChallenge(request), 401);
+  }
+  const { code_verifier } = parameters;
+  if (code_verifier !== undefined && !/^[\w.~-]{43,128}$/.test(code_verifier)) {
+    if (context.settings.strict.has("pkce")) return createInvalidGrant(invalidVerifierMessage);
+    finding("code-verifier", invalidVerifierMessage);
   }
 
   const result = await context.store.transaction("identity.token", (tx) =>

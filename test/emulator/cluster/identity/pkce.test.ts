@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { computeCodeChallenge } from "../../../../src/schemes/http-authorization.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import {
   authorizationRequest,
   authorize,
@@ -21,6 +22,7 @@ const [{ email }] = confidentialClientSeed.users;
 const parametersWithoutPkce = { client_id, code_challenge: undefined, code_challenge_method: undefined };
 const redirectParameters = { "": callbackUrl, state: authorizationRequest.state };
 const createInvalidRequestBody = (error_description: string) => ({ error: "invalid_request", error_description });
+const invalidVerifierMessage = "code_verifier must have 43 to 128 characters: letters, digits, -, ., _ and ~";
 const createSecretExchangeFields = (code: string, changes: ParameterChanges = {}) => ({
   ...createExchangeFields(code),
   client_id,
@@ -83,6 +85,28 @@ describe("confidential client", () => {
     const response = await authorize(emulator, { ...parametersWithoutPkce, svc_user: email });
     const problem = createInvalidRequestBody("code_challenge is missing: PKCE is required");
     assert.deepEqual(getRedirectParameters(response), { ...redirectParameters, ...problem, iss: emulator.routerUrl });
+  });
+});
+
+describe("code_verifier of fewer than 43 characters", () => {
+  const code_verifier = pkceVerifier.slice(0, 42);
+  const exchangeCode = async (emulator: TestEmulator) => {
+    const code = await getAuthorizationCode(emulator, email, { code_challenge: computeCodeChallenge(code_verifier) });
+    return requestToken(emulator, { ...createExchangeFields(code), code_verifier });
+  };
+
+  it("is accepted with a finding", async (t) => {
+    const emulator = await startTestEmulator(t);
+    assert.equal((await exchangeCode(emulator)).status, 200);
+    assert.deepEqual(await listFindings(emulator, "eu-1"), [{ code: "code-verifier", detail: invalidVerifierMessage }]);
+  });
+
+  it("is rejected with --strict=pkce", async (t) => {
+    const emulator = await startTestEmulator(t, { strict: ["pkce"] });
+    assert.deepEqual(pickStatusAndBody(await exchangeCode(emulator)), {
+      status: 400,
+      body: { error: "invalid_grant", error_description: invalidVerifierMessage },
+    });
   });
 });
 
