@@ -95,8 +95,9 @@ function createVisibilityFilter({
   const id = token.workspace?.id;
   if (id === undefined) return () => true;
   const key = store.get(workspaces, id)?.client_id;
-  return ({ caller, rawHeaders }: LoggedRequest): boolean =>
-    caller === token.name ||
+  // A token of another workspace may have had the same name.
+  return ({ caller, workspaceId, rawHeaders }: LoggedRequest): boolean =>
+    (caller === token.name && workspaceId === id) ||
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 

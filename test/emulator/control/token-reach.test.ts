@@ -177,6 +177,22 @@ describe("workspace token", () => {
     );
   });
 
+  it("does not see the requests of a revoked token with its name", async (t) => {
+    const { emulator, first, second } = await startSharedEmulator(t);
+    const listSent = async (send: TestEmulator["control"]) => {
+      const { items } = (await send("GET", "requests?bodies=true&service=emulator")).body as { items: object[] };
+      return JSON.stringify(items);
+    };
+    const former = await createTokenSender(emulator, { role: "operate", workspace: first.name });
+    await former("POST", "contracts/T-1/sign", { body: { email: "private@acme.example" } });
+    assert.match(await listSent(former), /private@acme/);
+    await emulator.control("DELETE", "tokens/operate-bound");
+    const next = await createTokenSender(emulator, { role: "operate", workspace: second.name });
+    await next("POST", "contracts/T-2/sign", { body: { email: "own@acme.example" } });
+    const text = await listSent(next);
+    assert.deepEqual([text.includes("private@acme"), text.includes("own@acme")], [false, true]);
+  });
+
   it("approves devices only as a user of its workspace", async (t) => {
     const emulator = await startTestEmulator(t);
     await emulator.control("POST", "workspaces", { body: { name: "Team A" } });
