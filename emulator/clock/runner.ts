@@ -106,9 +106,18 @@ export class Runner {
     return this.#dispatcher.waitUntilIdle();
   }
 
-  /** Resolves with the outcome of an entry that the open transaction adds (see `Dispatcher.waitForOutcome`). */
+  /**
+   * Resolves with the outcome of an entry that the open transaction adds (see `Dispatcher.waitForOutcome`). Rejects with
+   * StateReplacedError if the entry was dropped, because its number can belong to another entry of the next state.
+   */
   waitForOutcome(id: number): Promise<string> {
-    return this.#dispatcher.waitForOutcome(id);
+    const outcome = this.#dispatcher.waitForOutcome(id).then((outcome) => {
+      if (outcome === "dropped") throw new StateReplacedError("The entry was dropped while its state was replaced");
+      return outcome;
+    });
+    // The transaction can fail, and then its caller does not wait.
+    outcome.catch(() => {});
+    return outcome;
   }
 
   /** Runs due entries of a cause before all others and waits for them (see `Dispatcher.prioritize`). */

@@ -48,6 +48,34 @@ describe("running work at a restore", () => {
   });
 });
 
+describe("request that waits for an attempt", () => {
+  for (const [path, body] of [
+    ["deliveries/1/resend", undefined],
+    ["webhooks/1/resend", undefined],
+    ["activities", { activity: "CONTRACT_CREATED", wait: true }],
+  ] as const)
+    it(`reports that a restore has dropped the attempt: ${path}`, async (t) => {
+      const emulator = await startTestEmulator(t);
+      const sink = await startReceiver(t);
+      await createWebhook(emulator, sink.url);
+      await save(emulator, "empty");
+      sink.respond(503);
+      await createDraftContract(emulator.api);
+      await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
+      const pendingResponse = new Promise<ServerResponse>((resolve) =>
+        sink.respond((_, response) => resolve(response)),
+      );
+      const request = emulator.control("POST", path, body && { body });
+      await pendingResponse;
+      await restore(emulator, "empty");
+      const message = "The state was replaced while this request was in progress. Nothing was saved.";
+      assert.deepEqual(pickStatusAndBody(await request), {
+        status: 503,
+        body: { error: { code: "state_replaced", message } },
+      });
+    });
+});
+
 describe("rewind during writes of others", () => {
   it("counts them as undone if it undoes them, and saves them", async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
