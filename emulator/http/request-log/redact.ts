@@ -35,12 +35,17 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   return redacted;
 }
 
+/** Headers of a webhook, whatever their names, often authenticate its sender. */
+const isSecretField = (name: string): boolean => isSecretName(name) || name === "custom_headers";
+
 /** Returns a JSON body without the values of secret fields and without credentials in its strings. */
 export function redactBody(value: unknown, name = ""): unknown {
-  if (typeof value === "string") return isSecretName(name) ? mask : redactText(value);
+  if (typeof value === "string") return isSecretField(name) ? mask : redactText(value);
   if (Array.isArray(value)) return value.map((item) => redactBody(item, name));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, redactBody(member, key)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, redactBody(member, name === "custom_headers" ? name : key)]),
+  );
 }
 
 /**

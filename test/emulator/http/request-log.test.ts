@@ -312,7 +312,7 @@ describe("GET /_emulator/requests", () => {
       title,
       url: "http://localhost:9/hooks",
       only_for_activities: ["CONTRACT_SIGNED"],
-      custom_headers: { "X-Token": "s3cret-token" },
+      custom_headers: { "X-Token": "s3cret-token", "X-Partner": "letmein" },
     });
     for (const title of ["short", "long".repeat(5_000)]) {
       await api("POST", "/api/v2.1/public/webhooks/", { body: webhook(title) });
@@ -325,7 +325,7 @@ describe("GET /_emulator/requests", () => {
       return (body as { items: { body?: unknown }[] }).items.map((one) => one.body);
     };
     assert.deepEqual(await bodiesOf("&bodies=true"), [
-      { ...webhook("short"), custom_headers: { "X-Token": "[redacted]" } },
+      { ...webhook("short"), custom_headers: { "X-Token": "[redacted]", "X-Partner": "[redacted]" } },
       undefined,
       undefined,
     ]);
