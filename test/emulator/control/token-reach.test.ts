@@ -121,6 +121,34 @@ describe("read-only token", () => {
     );
   });
 
+  it("receives no token in the path or the query of a receiver's URL", async (t) => {
+    const { emulator } = await startSharedEmulator(t);
+    const url = "http://localhost:9/hooks/T0b1kQ9xYz7LmNp4?env=dev";
+    const body = { title: "Chat", url, only_for_activities: ["CONTRACT_CREATED"] };
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body });
+    await createDraftContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
+    const [reads, operates] = [
+      await createTokenSender(emulator, { role: "read" }),
+      await createTokenSender(emulator, { role: "operate" }),
+    ];
+    const listUrls = async (send: typeof reads) => {
+      const webhooks = (await send("GET", "webhooks")).body as { id: number; url: string }[];
+      const { id, url } = webhooks.at(-1)!;
+      const { items } = (await send("GET", `deliveries?webhook=${id}`)).body as { items: { id: number }[] };
+      const delivery = (await send("GET", `deliveries/${items[0]!.id}`)).body as { attempts: { url: string }[] };
+      return [url, delivery.attempts[0]!.url];
+    };
+    const hidden = "http://localhost:9/hooks/[redacted]?env=[redacted]";
+    assert.deepEqual(
+      [await listUrls(operates), await listUrls(reads)],
+      [
+        [url, url],
+        [hidden, hidden],
+      ],
+    );
+  });
+
   it("receives no secrets in event streams", async (t) => {
     const { emulator } = await startSharedEmulator(t);
     const response = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
@@ -179,10 +207,8 @@ describe("workspace token", () => {
 
   it("does not see the requests of a revoked token with its name", async (t) => {
     const { emulator, first, second } = await startSharedEmulator(t);
-    const listSent = async (send: TestEmulator["control"]) => {
-      const { items } = (await send("GET", "requests?bodies=true&service=emulator")).body as { items: object[] };
-      return JSON.stringify(items);
-    };
+    const listSent = async (send: TestEmulator["control"]) =>
+      JSON.stringify((await send("GET", "requests?bodies=true&service=emulator")).body);
     const former = await createTokenSender(emulator, { role: "operate", workspace: first.name });
     await former("POST", "contracts/T-1/sign", { body: { email: "private@acme.example" } });
     assert.match(await listSent(former), /private@acme/);
