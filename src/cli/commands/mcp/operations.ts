@@ -71,7 +71,8 @@ export function createCallLine(
 ) {
   const command = findCommand(commands, operation);
   requireCallable(command, allowWrites);
-  if (body !== undefined && command.body === undefined) throw new UsageError(`svc ${command.command} takes no body`);
+  if (body !== undefined && !command.flags.some(({ flag }) => flag === "data"))
+    throw new UsageError(`svc ${command.command} takes no body`);
   const argv = [
     ...command.command.split(" "),
     ...readPositionals(command, params),
