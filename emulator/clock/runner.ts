@@ -107,8 +107,8 @@ export class Runner {
   }
 
   /**
-   * Resolves with the outcome of an entry that the open transaction adds (see `Dispatcher.waitForOutcome`). Rejects with
-   * StateReplacedError if the entry was dropped, because its number can belong to another entry of the next state.
+   * Resolves with the outcome of an entry that the open transaction adds (see `Dispatcher.waitForOutcome`). Rejects
+   * with StateReplacedError if the entry was dropped, because its number can belong to another entry of the next state.
    */
   waitForOutcome(id: number): Promise<string> {
     const outcome = this.#dispatcher.waitForOutcome(id).then((outcome) => {

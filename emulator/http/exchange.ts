@@ -4,7 +4,7 @@ import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../src/base/errors.ts";
 import { readTraceparent } from "../../src/base/otel.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
-import type { Cause, CauseRow } from "../store/port.ts";
+import type { Cause, CauseRow, Store } from "../store/port.ts";
 import type { BoundOperation } from "./bind.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
 import { dialects, type ErrorDialect, getDialect } from "./dialects/dialects.ts";
@@ -112,6 +112,8 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   #hasEnded = false;
   #abort: AbortController | undefined;
   #findings: RequestFinding[] | undefined;
+  /** The store in which the caller was identified, and which of its states. */
+  #callerState: { readonly store: Pick<Store, "replacementCount">; readonly number: number } | undefined;
 
   constructor(
     listener: ListenerContext,
@@ -201,8 +203,15 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     return this.requestOrigin.link?.cause;
   }
 
+  /** Stores in which state the caller was identified. In another state, its IDs can belong to others. */
+  noteState(store: Pick<Store, "replacementCount">): void {
+    this.#callerState = { store, number: store.replacementCount };
+  }
+
   isStateReplaced(): boolean {
-    return this.requestOrigin.link?.isStateReplaced() === true;
+    if (this.requestOrigin.link?.isStateReplaced() === true) return true;
+    const state = this.#callerState;
+    return state !== undefined && state.store.replacementCount !== state.number;
   }
 
   createRow(before: CauseRow | undefined): CauseRow {

@@ -102,12 +102,14 @@ export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly context: W;
   readonly finding: FindingReporter;
   readonly logEntry: RequestIdentity;
+  /** True if the same request is checked again. It counts once. */
+  readonly isRepeated: boolean;
 }
 
 /**
  * Returns the caller that the credentials identify, or rejects with `fail` from src/api/failures.ts. The operation must
- * declare the failure code. The function is called once per request, at the position of `credentials` in
- * `service.checks`.
+ * declare the failure code. The function is called at the position of `credentials` in `service.checks`, and again
+ * after the body has arrived.
  */
 export type Authenticator<W extends object = HandlerContext, Caller = unknown> = (
   request: ReceivedRequest,

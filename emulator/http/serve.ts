@@ -51,6 +51,8 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
   const { raw, bodies, reportFinding } = exchange;
   const input: HandlerInput = { params: emptyFields, query: emptyFields, headers: emptyFields, body: undefined };
   let caller: unknown;
+  /** True if the caller was identified before the body arrived. */
+  let mayBeGone = false;
   let decodedBody: DecodedBody | undefined;
 
   for (const check of steps.checks) {
@@ -58,7 +60,10 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
     else if (check === "decode") {
       if (operation.request.body?.kind === "stream") input.body = bodies.readPieces(raw);
       else {
-        if (hasBody(raw)) exchange.body = await bodies.collect(raw, steps.maxBodyBytes);
+        if (hasBody(raw)) {
+          mayBeGone = caller !== undefined;
+          exchange.body = await bodies.collect(raw, steps.maxBodyBytes);
+        }
         if (steps.decode) {
           decodedBody = steps.decode(exchange.body, raw.headers["content-type"], reportFinding);
         } else input.body = exchange.body;
@@ -72,8 +77,9 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
       steps.relaxedChecks(parts, reportFinding);
     }
   }
-  // Without this, changes are rejected if a replacement of the state began while the body arrived.
-  if ((await waitForReplacement(bound)) && bound.authenticate) caller = await checkCredentials(bound, exchange);
+  // While the body arrived, the state can have been replaced, or the workspace or token of the caller removed.
+  const wasReplaced = await waitForReplacement(bound);
+  if ((wasReplaced || mayBeGone) && bound.authenticate) caller = await checkCredentials(bound, exchange, true);
   // The text can be released while the handler waits.
   decodedBody = undefined;
   // The shared context is the prototype, because copying it for each request is slow.
@@ -84,10 +90,13 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
 }
 
 /** Checks the caller in the state that the request changes. */
-async function checkCredentials(bound: BoundOperation, exchange: HttpExchange): Promise<unknown> {
+async function checkCredentials(bound: BoundOperation, exchange: HttpExchange, isRepeated = false): Promise<unknown> {
   await waitForReplacement(bound);
   const { operation, context, authenticate } = bound;
-  return authenticate!(exchange, { operation, context, finding: exchange.reportFinding, logEntry: exchange });
+  const { store } = context as { readonly store?: Store };
+  if (store) exchange.noteState(store);
+  const finding = isRepeated ? () => {} : exchange.reportFinding;
+  return authenticate!(exchange, { operation, context, finding, logEntry: exchange, isRepeated });
 }
 
 /** Returns whether the state was being replaced. */

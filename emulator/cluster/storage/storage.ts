@@ -39,7 +39,12 @@ export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", C
     try {
       const bytes = verifyUpload(context.request.headers, body, createRequestIds(context), context.fail);
       const blob = await context.blobs.put(bytes, maxBytes);
-      await context.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
+      await context.store.transaction("storage.put", (tx) => {
+        // While the bytes arrived, the workspace can have been removed, or the state replaced.
+        if (!tx.get(storedObjects, object.key))
+          return context.fail("storage-signature-mismatch", createRequestIds(context));
+        return tx.put(storedObjects, { ...object, blob });
+      });
       return reply(200, undefined, { ...corsHeaders, etag: `"${blob.md5}"` });
     } catch (error) {
       if (error instanceof BlobTooLargeError) return rejectOversized();

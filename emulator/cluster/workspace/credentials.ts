@@ -14,13 +14,13 @@ export function createApiKeyAuthenticator(
   context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
 ): Authenticator<ClusterContext, AuthenticatedMember> {
   const checkRateLimit = createRateLimit(context.settings.rateLimit, context.wall);
-  return ({ headers }, { logEntry }) => {
+  return ({ headers }, { logEntry, isRepeated }) => {
     const workspace = authenticateWorkspace(context.store, context.cluster.id, headers);
     // The log line names the workspace even if the user is rejected.
     logEntry.workspaceId = workspace.id;
     const user = getUser(context.store, workspace, headers["user-email"]);
     if (workspace.is_suspended) fail("workspace-suspended");
-    checkRateLimit(workspace.id, fail);
+    if (!isRepeated) checkRateLimit(workspace.id, fail);
     return { workspace, user };
   };
 }

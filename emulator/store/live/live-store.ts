@@ -83,8 +83,7 @@ export class LiveStore extends LiveView implements Store {
   readonly #wall: WallClock;
   /** Settles when the state has been replaced or not. Undefined if it is not being replaced. */
   #replacement: Promise<void> | undefined;
-  /** Incremented whenever another state replaces this one. */
-  #epoch = 0;
+  #replacementCount = 0;
   /** Name of the transaction whose work is being called. */
   #active: string | undefined;
   readonly #watchers = new Set<Watcher>();
@@ -118,14 +117,18 @@ export class LiveStore extends LiveView implements Store {
     return this.#replacement;
   }
 
+  get replacementCount(): number {
+    return this.#replacementCount;
+  }
+
   protected get state(): State {
     return this.#state;
   }
 
   async transaction<T>(name: string, work: (tx: Transaction) => T, cause?: Cause | null): Promise<T> {
-    const epoch = this.#epoch;
+    const count = this.#replacementCount;
     for (let wait = this.#requireUsable(name); wait; wait = this.#requireUsable(name)) await wait;
-    if (epoch !== this.#epoch || cause?.isStateReplaced?.())
+    if (count !== this.#replacementCount || cause?.isStateReplaced?.())
       throw new StateReplacedError(`${name} was waiting while its state was replaced`);
     const tx = new LiveTransaction(name, this.#state, cause ?? undefined);
     let durability: Promise<void> | undefined;
@@ -193,7 +196,7 @@ export class LiveStore extends LiveView implements Store {
       await saveReplaced?.(createDocument(this.#state.takeSnapshot(), head?.()));
       await this.#log?.replace(newState, past, moment);
       this.#state = newState;
-      this.#epoch += 1;
+      this.#replacementCount += 1;
       onReplaced?.();
       outcome = "replaced";
     } finally {
