@@ -263,7 +263,7 @@ export const emulatorFailures = defineControlFailures({
     status: 404,
     when: "the reference does not exist, has no effects, or is no longer retained",
     says: ({ ref }: { ref: string }) => `${ref} has no trace.`,
-    hint: "It does not exist, changed nothing or only tokens, or is no longer retained. `svc emulator requests` lists the requests.",
+    hint: "It does not exist, changed nothing or only tokens, or is no longer retained. A token of a workspace traces only the contracts, webhooks, events and deliveries of that workspace. `svc emulator requests` lists the requests.",
   },
   "malformed-ref": {
     status: 404,

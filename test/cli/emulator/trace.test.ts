@@ -213,7 +213,8 @@ describe("svc emulator trace", () => {
       stdout: "",
       stderr: [
         "error: request:7 has no trace (HTTP 404)",
-        "  It does not exist, changed nothing or only tokens, or is no longer retained. `svc emulator requests` lists the requests.",
+        "  It does not exist, changed nothing or only tokens, or is no longer retained. A token of a workspace traces only " +
+          "the contracts, webhooks, events and deliveries of that workspace. `svc emulator requests` lists the requests.",
         "",
       ].join("\n"),
     });
