@@ -68,6 +68,18 @@ describe("console session in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  it("explains to keyboard users why a button is disabled", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    const { body } = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
+    const { token } = body as { token: string };
+    await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
+    await page.getByRole("button", { name: "+5 min", exact: true }).press("Enter");
+    const reason = "This requires a token with the role operate. Your token has the role read.";
+    await page.getByRole("status").filter({ hasText: reason }).waitFor();
+    assert.equal(emulator.clock.now(), Date.parse("2031-01-02T03:04:05Z"));
+  });
+
   it("shows the permissions of a token in a narrow window without overflow", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);

@@ -2,7 +2,7 @@ import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { systemWallClock } from "../../base/clock.ts";
-import { connection, explainDenied } from "../api/call.ts";
+import { CallError, connection, explainDenied } from "../api/call.ts";
 import type { OperationId, OperationInput, OperationResult } from "../api/operations.ts";
 import { type ActionOutcome, formatCommand, lastAction, performAction, replacedStates } from "../state/act.ts";
 import { Icon } from "./messages.tsx";
@@ -29,11 +29,14 @@ export function Action<Id extends OperationId>(props: ActionProps<Id>) {
   const { op, input, children, name, kind, disabled, describe, question, onDone } = props;
   const command = props.command ?? formatCommand(op, input);
   const deniedReason = explainDenied(op);
-  // The button keeps the focus, unlike a disabled one, because the emulator may be back soon.
   const isLost = connection.value === "lost";
   const isRunning = useSignal(false);
   const run = async () => {
     if (isRunning.value || isLost) return;
+    if (deniedReason !== undefined) {
+      lastAction.value = { state: "failed", problem: new CallError(403, deniedReason) };
+      return;
+    }
     if (question && !(await askForConfirmation(question))) return;
     isRunning.value = true;
     const outcome = await performAction(op, input, describe, command);
@@ -47,8 +50,9 @@ export function Action<Id extends OperationId>(props: ActionProps<Id>) {
         class="act"
         aria-label={name}
         aria-busy={isRunning.value}
-        aria-disabled={isLost}
-        disabled={disabled || deniedReason !== undefined}
+        // Unlike a disabled button, it can have the focus, so that keyboard users get the reason.
+        aria-disabled={isLost || deniedReason !== undefined}
+        disabled={disabled}
         title={deniedReason ?? (isLost ? "The emulator does not respond." : undefined)}
         onClick={() => void run()}
       >
