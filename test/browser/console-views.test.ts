@@ -166,6 +166,27 @@ describe("console view", { skip }, () => {
       .waitFor();
   });
 
+  it("marks the chosen and the disabled also with the colors of the user", async (t) => {
+    const page = await tab(t);
+    await page.emulateMedia({ forcedColors: "active" });
+    const { emulator } = await startFailingWebhookStory(t);
+    const { body } = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
+    await page.goto(await createConsoleAddress({ ...emulator, token: (body as { token: string }).token }));
+    const areDifferent = async (property: string, ...selectors: readonly [string, string]) => {
+      for (const selector of selectors) await page.locator(selector).first().waitFor();
+      const [one, other] = selectors.map(
+        (selector) => `getComputedStyle(document.querySelector("${selector}")).${property}`,
+      );
+      assert.equal(await page.evaluate(`${one} !== ${other}`), true, selectors[0]);
+    };
+    await areDifferent("color", "button.act", "button.how");
+    await areDifferent("backgroundColor", ".now-line", ".canvas");
+    await page.goto(getViewUrl(emulator, "#/deliveries?show=lost"));
+    await areDifferent("borderColor", "a.chip[aria-current]", "a.chip:not([aria-current])");
+    await page.goto(getViewUrl(emulator, "#/webhooks/1"));
+    await areDifferent("borderLeftWidth", "li.chosen", "main");
+  });
+
   it("explains an empty list and how to fill it", async (t) => {
     const page = await tab(t, { bypassCSP: true });
     const emulator = await startTestEmulator(t);
