@@ -1,7 +1,7 @@
 import { runAfterDelay, systemWallClock } from "../../base/clock.ts";
 import { signalCodes } from "./exit.ts";
 import { CommandFailedError } from "./failure.ts";
-import { type Host, type ParentProcess, parentPidVariable, type SignalName, waitForFlush } from "./host.ts";
+import { type Host, type ParentProcess, parentPidVariable, type SignalName, waitForFlush, write } from "./host.ts";
 
 /** Time for output that a pipe has not accepted. A stalled reader cannot delay the exit. */
 const maxFlushMs = 50;
@@ -42,6 +42,15 @@ const findParentRun = (): ParentProcess | undefined =>
           }),
       };
 
+/** Prompts and spinners hide the cursor, which the shell needs while Ctrl-Z suspends the process. */
+function suspendSelf(): void {
+  if (process.stderr.isTTY && process.env.TERM !== "dumb") void write(process.stderr, "\x1b[?25h");
+  // The listener is removed instead of sending SIGSTOP, which would also stop a process that no shell can continue.
+  process.off("SIGTSTP", suspendSelf);
+  process.kill(process.pid, "SIGTSTP");
+  runAfterDelay(0, () => process.on("SIGTSTP", suspendSelf));
+}
+
 export const createProcessHost = (): Host => ({
   env: process.env,
   get cwd() {
@@ -61,6 +70,8 @@ export const createProcessHost = (): Host => ({
   onSignal(listener) {
     // Node resets the signals that its parent ignored, so a process below nohup cannot know that it is one.
     for (const name of signalNames) process.on(name, listener);
+    // A nested command line has the same handler.
+    if (process.listenerCount("SIGTSTP") === 0) process.on("SIGTSTP", suspendSelf);
     return () => {
       for (const name of signalNames) process.off(name, listener);
     };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { hasProgram, installSvc, openTerminal } from "../../support/cli/terminal.ts";
+import { hasProgram, installSvc, openSvcTerminal, openTerminal } from "../../support/cli/terminal.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
@@ -79,11 +79,12 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("continues a prompt after Ctrl-Z and fg", async (t) => {
-    const { keys, waitFor } = await openShell(t);
+    const { keys, waitFor, cursor } = await openShell(t);
     await keys("svc contracts templates show; echo exit=$?", "Enter");
     await waitFor("Mutual NDA");
     await keys("C-z");
     await waitFor("Stopped");
+    assert.equal(await cursor(), true);
     await keys("clear", "Enter", "fg", "Enter");
     await waitFor(/^svc contracts templates show$/m);
     await keys("Down", "Enter");
@@ -100,6 +101,36 @@ describe("svc at a terminal", { skip }, () => {
     await keys("C-c");
     const screen = await waitFor("exit=130");
     assert.equal(screen.includes("Check the health"), false, screen);
+    assert.equal(await cursor(), true);
+  });
+
+  it("shows the cursor while Ctrl-Z suspends a spinner", async (t) => {
+    const slow = await startReceiver(t);
+    slow.respond(() => {});
+    const { keys, waitFor, cursor } = await openShell(t);
+    await keys(`svc router health --base-url ${slow.url}`, "Enter");
+    await waitFor("Check the health of the routing service");
+    await keys("C-z");
+    await waitFor("Stopped");
+    assert.equal(await cursor(), true);
+    await keys("clear", "Enter", "fg", "Enter");
+    await waitFor("Check the health of the routing service");
+    await keys("C-c", "echo exit=$?", "Enter");
+    await waitFor("exit=130");
+  });
+
+  it("continues after Ctrl-Z if no shell can continue it", async (t) => {
+    const slow = await startReceiver(t);
+    slow.respond(() => {});
+    const folder = await createTestFolder(t);
+    const { keys, waitFor, cursor } = await openSvcTerminal(t, ["router", "health", "--base-url", slow.url], {
+      folder,
+      rows: 10,
+    });
+    await waitFor("Check the health of the routing service");
+    await keys("C-z");
+    await keys("C-c");
+    await waitFor("exit=130");
     assert.equal(await cursor(), true);
   });
 
