@@ -35,6 +35,15 @@ describe("console session in a browser", { skip }, () => {
     await page.getByText("You are not signed in.").waitFor();
   });
 
+  it("says that it cannot sign in if the browser blocks cookies and site data", async (t) => {
+    const page = await tab(t);
+    const emulator = await startTestEmulator(t);
+    const blocking = `Object.defineProperty(window, "localStorage", { get() { throw new DOMException("Denied", "SecurityError"); } })`;
+    await page.addInitScript(blocking);
+    await page.goto(await createConsoleAddress(emulator));
+    await page.getByRole("alert").getByText("The browser blocks cookies and site data.").waitFor();
+  });
+
   it("disables buttons without permission and explains why", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);

@@ -85,8 +85,14 @@ export async function signIn(): Promise<void> {
     if (key === storageKey) applySession(newValue);
   });
   addEventListener("hashchange", () => void exchangeCode());
-  applySession(localStorage.getItem(storageKey));
-  await exchangeCode();
+  try {
+    applySession(localStorage.getItem(storageKey));
+    await exchangeCode();
+  } catch {
+    // Browsers that block cookies also block access to the storage.
+    const hint = "Allow them for this address, then run the command again.";
+    signInError.value = new CallError(403, "The browser blocks cookies and site data.", hint);
+  }
 }
 
 /** Exchanges the code in the URL fragment for a session, and removes it from the address and the history. */
