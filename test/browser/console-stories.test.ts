@@ -80,7 +80,7 @@ describe("user journeys in the console", { skip }, () => {
     await press(page, "Enable Hooks");
     await waitForOutcome(page, "Hooks is enabled");
     // The pressed button is gone, so the focus moves to the next button.
-    await waitForValue(page, () => getFocusedText(page), "Why?", "enabled");
+    await waitForValue(page, () => getFocusedText(page), "Send delivery 1 again", "enabled");
     await page.getByText("Enabled again; no delivery has arrived since.").waitFor();
     await press(page, "Send delivery 1 again");
     await waitForOutcome(page, "Resent: 200");

@@ -40,15 +40,27 @@ export function keepFocus(root: HTMLElement): void {
       if (left === path[0] && left && !isGone(left) && document.activeElement === document.body) path = [];
     });
   });
-  new MutationObserver(() => {
+  // A held key must not press the button that gets the focus.
+  root.addEventListener("keydown", (event) => {
+    if (event.repeat && event.key === "Enter") event.preventDefault();
+  });
+  new MutationObserver((records) => {
     focusHeading();
     const [last, ...around] = path;
-    if (!last || !isGone(last) || document.activeElement !== document.body) return;
+    const active = document.activeElement;
+    if (!last || !isGone(last) || (active !== document.body && active !== last)) return;
     path = [];
     const part = around.find(
       (element) => element.isConnected && element.tagName !== "MAIN" && element.querySelector(focusableSelector),
     );
-    if (part) part.querySelector<HTMLElement>(focusableSelector)!.focus({ preventScroll: true });
-    else focusView();
+    if (!part) return focusView();
+    const removal = records.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(last)));
+    const before = last.isConnected ? last : removal?.previousSibling;
+    const isNext = (element: HTMLElement): boolean =>
+      !before ||
+      // Elements that it contains have another flag, too.
+      before.compareDocumentPosition(element) === Node.DOCUMENT_POSITION_FOLLOWING;
+    const left = [...part.querySelectorAll<HTMLElement>(focusableSelector)];
+    (left.find(isNext) ?? left.at(-1)!).focus({ preventScroll: true });
   }).observe(root, { childList: true, subtree: true, attributeFilter: ["disabled"] });
 }
