@@ -33,7 +33,7 @@ export function listPage<Row extends object, Index extends string>(
 /** The longest retention, in virtual time, of records that are deleted by age (DECISIONS.md, C21). */
 export const maxRetentionMs = 90 * 24 * 60 * 60_000;
 
-/** Limits for data that unauthenticated clients can create at any rate. */
+/** Limit for data that unauthenticated clients can create at any rate. It may never expire: virtual time can stop. */
 export const maxUnauthenticatedRows = 10_000;
 
 /** Deletes the oldest rows of a slice beyond the limit, except rows for which `stays` returns true. */

@@ -5,6 +5,7 @@ import type { User } from "../../domain/workspaces.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
+import { evictOldest } from "../../store/rows.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import {
   createRedirect,
@@ -179,6 +180,7 @@ async function grant(
       expires_at: now + codeLifetimeMs,
       used: false,
     });
+    evictOldest(tx, authorizationCodes, { slice: { by: "expires_at" } });
     return signedInAt === undefined ? beginSession(tx, context, user) : undefined;
   });
   return redirectBack(context, authorization, { code: `${cluster.id}_${code}` }, cookie);
@@ -254,6 +256,7 @@ function beginSession(tx: Transaction, { cluster, clock, ids, settings }: Cluste
     signed_in_at: now,
     expires_at: now + sessionLifetimeMs,
   });
+  evictOldest(tx, signInSessions, { slice: { by: "expires_at" } });
   // A proxy can serve the router under a path.
   const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
   const attributes = `Path=${path}; Max-Age=${sessionLifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;

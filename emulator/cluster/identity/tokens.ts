@@ -1,6 +1,7 @@
 import { calculateJwkThumbprint, importJWK, type JWTPayload, type JWTVerifyOptions, jwtVerify, SignJWT } from "jose";
 import { readClusterClaim } from "../../../src/schemes/http-authorization.ts";
 import type { Transaction } from "../../store/port.ts";
+import { evictOldest } from "../../store/rows.ts";
 import type { ClusterContext } from "../context.ts";
 import {
   accessTokenLifetimeSeconds,
@@ -112,5 +113,6 @@ export function storeRefreshToken(tx: Transaction, { cluster, clock, ids }: Sign
     expires_at: clock.now() + refreshLifetimeMs,
     used: false,
   });
+  evictOldest(tx, refreshTokens, { slice: { by: "expires_at" } });
   return `${cluster.id}_${token}`;
 }

@@ -6,6 +6,7 @@ import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { evictOldest, maxUnauthenticatedRows } from "../../../emulator/store/rows.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
+import { callbackUrl, signIn } from "../../support/identity/sign-in.ts";
 
 const createRow = (state: string) => ({ state, provider: "ProviderA" as const });
 
@@ -26,6 +27,31 @@ describe("eviction of old rows", () => {
 });
 
 describe("unauthenticated data", () => {
+  it("includes codes, sessions and refresh tokens, which expire only in virtual time", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const before = (await emulator.control("GET", "state")).body as { rows: Record<string, unknown[]> };
+    const many = Array.from({ length: maxUnauthenticatedRows }, (_, i) => `s${i}`);
+    const session = { cluster_id: "eu-1", user_id: 11, signed_in_at: 0 };
+    const grant = { ...session, client_id: "demo-cli", scope: "openid", family: "f", used: false };
+    const code = { ...grant, redirect_uri: callbackUrl, code_challenge: null, nonce: null };
+    const expires_at = emulator.clock.now() + 60_000;
+    const rows = {
+      ...before.rows,
+      authorization_codes: many.map((id, i) => ({ ...code, code: id, expires_at: expires_at + i })),
+      refresh_tokens: many.map((token, i) => ({ ...grant, token, expires_at: expires_at + i })),
+      sessions: many.map((id, i) => ({ ...session, id, expires_at: expires_at + i })),
+    };
+    const replaced = await emulator.control("PUT", "state", { body: { ...before, rows } });
+    assert.ok(replaced.status < 300, JSON.stringify(replaced.body));
+
+    await signIn(emulator, "ada@northwind.example");
+    const after = ((await emulator.control("GET", "state")).body as typeof before).rows;
+    for (const name of ["authorization_codes", "refresh_tokens", "sessions"] as const) {
+      assert.equal(after[name]!.length, maxUnauthenticatedRows, name);
+      assert.deepEqual(after[name]![0], rows[name][1], name);
+    }
+  });
+
   it("is limited by dropping the oldest sign-ins and signups", async (t) => {
     const emulator = await startTestEmulator(t);
     const before = (await emulator.control("GET", "state")).body as { rows: Record<string, unknown[]> };
