@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { listViolations } from "./barriers.ts";
 import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
@@ -96,6 +97,29 @@ describe("console with large data sets", { skip }, () => {
     await openConsole(page, emulator, "#/search/mill");
     await page.getByRole("link", { name: "Lease of the mill" }).waitFor();
     assert.deepEqual(page.complaints, []);
+  });
+
+  it("leaves the visible rows at their place when rows are added above", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const send = async (count: number) => {
+      for (let i = 0; i < count; i += 1) await emulator.router("GET", "/router/v1/clusters/");
+    };
+    await send(200);
+    const page = await tab(t);
+    await openConsole(page, emulator, "#/requests");
+    await page.getByRole("link", { name: "Services 200" }).waitFor();
+    await page.evaluate("scrollTo(0, 3_000)");
+    const nearby = `document.elementFromPoint(600, 400).closest("a.row").href`;
+    await page.locator("li[aria-posinset='80']").waitFor();
+    const before = await page.evaluate(nearby);
+    await send(40);
+    await page.getByRole("link", { name: "Services 240" }).waitFor();
+    await page.evaluate("new Promise(requestAnimationFrame)");
+    assert.equal(await page.evaluate(nearby), before);
+    await page.evaluate("scrollTo(0, 0)");
+    await send(1);
+    await page.getByRole("link", { name: "Services 241" }).waitFor();
+    assert.equal(await page.evaluate("scrollY"), 0);
   });
 
   it("names a mark of many attempts by its text", async (t) => {

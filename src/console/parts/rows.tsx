@@ -1,6 +1,6 @@
 import { computed, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { RemedyStep } from "../../api/webhook-health/causes.ts";
 import { formatCount, pluralize } from "../format.ts";
 import { replacePart, route } from "../state/route.ts";
@@ -117,6 +117,17 @@ export function WindowedRows<Row>({ rows, label, draw, getKey, headings }: RowsP
   }, [height, visibleRange]);
   const first = Math.min(visibleRange.value.first, Math.max(0, rows.length - visibleRange.value.count));
   const visibleRows = rows.slice(first, first + visibleRange.value.count);
+  const drawn = useRef<{ readonly first: number; readonly key: string | number | undefined }>(undefined);
+  useLayoutEffect(() => {
+    // New rows above the window must not move the row that a user is about to press.
+    const { first: previous, key } = drawn.current ?? {};
+    const added = first === previous ? rows.findIndex((row) => getKey(row) === key) - first : 0;
+    drawn.current = { first, key: rows[first] && getKey(rows[first]) };
+    if (added <= 0 || list.current!.getBoundingClientRect().top >= 0) return;
+    drawn.current = { first: first + added, key };
+    visibleRange.value = { ...visibleRange.value, first: first + added };
+    scrollBy(0, added * height);
+  });
   return (
     <>
       {rows.length > 0 && (
