@@ -107,6 +107,8 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await openConsole(page, emulator, "#/workspaces");
     const item = page.getByRole("listitem").filter({ hasText: "Northwind Legal" });
     await item.getByRole("button", { name: "Show signing key" }).waitFor();
+    const copyButtons = item.getByRole("button", { name: /^Copy \w/ });
+    assert.deepEqual(await copyButtons.allTextContents(), ["Copy client ID", "Copy client secret", "Copy signing key"]);
     assert.equal((await page.content()).includes(hmac_key!), false);
     await item.getByRole("button", { name: "Show signing key" }).click();
     await item.getByText(hmac_key!).waitFor();

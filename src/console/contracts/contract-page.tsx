@@ -245,7 +245,7 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
               Open page <Icon name="out" />
               <span class="unseen"> of {name}, in a new tab</span>
             </a>
-            <Copy text={link} label="Copy link" />
+            <Copy text={link} label="Copy link" of={`of ${name}`} />
           </>
         )}
       </div>

@@ -228,7 +228,7 @@ function Bytes({ text, label }: { readonly text: string; readonly label: string 
       <figcaption>
         <span>{label}</span>
         <span class="muted">{pluralize(new TextEncoder().encode(text).length, "byte")}</span>
-        <Copy text={text} />
+        <Copy text={text} of={label} />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard. */}
       <section tabIndex={0} aria-label={label}>

@@ -96,7 +96,7 @@ function EmailRow({ id, recipient, mode, subject, text, link, token, contract_id
             Open link <Icon name="out" />
             <span class="unseen"> of e-mail {id}, in a new tab</span>
           </a>
-          <Copy text={link} label="Copy link" />
+          <Copy text={link} label="Copy link" of={`of e-mail ${id}`} />
         </div>
       )}
     </li>

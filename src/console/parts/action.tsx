@@ -149,7 +149,9 @@ export function Confirm() {
   );
 }
 
-export function Copy({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
+/** `of` names the text for screen readers, if there are several such buttons. */
+export function Copy(props: { readonly text: string; readonly label?: string; readonly of?: string }) {
+  const { text, label = "Copy", of } = props;
   const outcome = useSignal<string | undefined>(undefined);
   const copy = async () => {
     // Only pages on this machine or with a certificate have a clipboard.
@@ -165,6 +167,7 @@ export function Copy({ text, label = "Copy" }: { readonly text: string; readonly
     <button type="button" class="quiet" onClick={() => void copy()}>
       <Icon name={outcome.value === "Copied" ? "check" : "copy"} />
       <span aria-live="polite">{outcome.value ?? label}</span>
+      {of && <span class="unseen"> {of}</span>}
     </button>
   );
 }

@@ -70,7 +70,7 @@ function WorkspaceCard({ workspace, url }: { readonly workspace: Workspace; read
             "Client ID",
             <span key="id" class="key">
               <code>{client_id}</code>
-              <Copy text={client_id} />
+              <Copy text={client_id} of="client ID" />
             </span>,
           ],
           ["Client secret", <Secret key="secret" value={client_secret} name="client secret" />],
@@ -99,7 +99,7 @@ function Secret({ value, name }: { readonly value: string; readonly name: string
       >
         {isShown.value ? "Hide" : "Show"}
       </button>
-      <Copy text={value} />
+      <Copy text={value} of={name} />
     </span>
   );
 }
