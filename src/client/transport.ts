@@ -23,6 +23,8 @@ export interface TransportOptions {
   /** Finds the proxy for a URL; undefined is a direct connection. By default, all connections are direct. */
   readonly findProxy?: ((url: URL) => ForwardProxy | undefined) | undefined;
   readonly connections?: number | undefined;
+  /** Options of direct connections, such as a resolver of host names. */
+  readonly connect?: buildConnector.BuildOptions;
   /** Time limit for a connection and for the tunnel of a proxy, at most ten seconds. */
   readonly connectTimeoutMs?: number | undefined;
   /** Maximum size of a response. Defaults are in src/client/limits.ts. */
@@ -42,7 +44,7 @@ const closedError = new errors.ClientDestroyedError();
 export function createTransport(options: TransportOptions = {}): Transport {
   const { findProxy, connections = 16, maxResponseBytes, wall = systemWallClock } = options;
   const connectTimeoutMs = Math.min(maxConnectMs, options.connectTimeoutMs ?? maxConnectMs);
-  const connect = createContinueSkippingConnector(buildConnector({ timeout: connectTimeoutMs }));
+  const connect = createContinueSkippingConnector(buildConnector({ ...options.connect, timeout: connectTimeoutMs }));
   const wholeAgent = new Agent({ connections, connect });
   // A caller can leave a stream open or unread. Other requests do not wait for its connection.
   const streamAgent = new Agent({ connect });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { type LookupOptions, lookup } from "node:dns";
 import { chmod, lstat, open, readFile, readlink } from "node:fs/promises";
-import { connect, createServer, type Server } from "node:net";
+import { connect, createServer, type LookupFunction, type Server } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { basename, dirname } from "node:path";
 
@@ -44,6 +45,15 @@ export function isOnThisMachine(url: string): boolean {
   if (name === hostname().toLowerCase()) return true;
   return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
 }
+
+/**
+ * Resolves a name as the system does. A name below `localhost` that the system does not know is this machine, as in
+ * browsers and curl (RFC 6761, 6.3).
+ */
+export const lookupHost = ((hostname: string, options: LookupOptions, callback: Parameters<LookupFunction>[2]) =>
+  lookup(hostname, options, (error, ...addresses) =>
+    error && /\.localhost\.?$/i.test(hostname) ? lookup("localhost", options, callback) : callback(error, ...addresses),
+  )) as typeof lookup;
 
 /** Reports whether a process with that pid is running. A zombie is not. */
 export async function processExists(pid: number): Promise<boolean> {

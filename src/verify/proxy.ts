@@ -4,6 +4,7 @@ import { request as requestHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import { maxIdleConnectionMs } from "../base/timing.ts";
+import { lookupHost } from "../files/machine.ts";
 import { pairHeaders } from "./exchange.ts";
 import type { RawExchange } from "./recorder.ts";
 
@@ -67,6 +68,7 @@ export async function openRecordingProxy({ to, host, port: requestedPort, now, o
       // A flat list preserves the order, spelling and repetitions of headers.
       headers: headers.flat() as unknown as Record<string, string>,
       setHost: false,
+      lookup: lookupHost,
     });
     incoming.pipe(outgoing);
     // A pipe whose end is closed pauses the request. The rest is read so that the connection can be reused.

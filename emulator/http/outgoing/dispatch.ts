@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import { Agent, buildConnector, type Dispatcher, errors } from "undici";
 import { createDeferred } from "../../../src/base/concurrency.ts";
 import { createContinueSkippingConnector, hasNoBody } from "../../../src/base/response-quirks.ts";
+import { lookupHost } from "../../../src/files/machine.ts";
 import { Passthrough } from "../reply.ts";
 
 /** Maximum size of a response head, which is four times Node's default because other clients are less strict. */
@@ -12,7 +13,7 @@ export const createAgent = (connect: buildConnector.BuildOptions, options: Agent
   new Agent({
     pipelining: 1,
     maxHeaderSize: maxHeadBytes,
-    connect: createContinueSkippingConnector(buildConnector(connect)),
+    connect: createContinueSkippingConnector(buildConnector({ lookup: lookupHost, ...connect })),
     ...options,
   });
 

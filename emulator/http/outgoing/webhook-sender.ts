@@ -1,4 +1,4 @@
-import { lookup } from "node:dns";
+import type { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { errors } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
@@ -7,6 +7,7 @@ import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "
 import { lookupTable } from "../../../src/base/object.ts";
 import { DeadlineList } from "../../../src/base/timing.ts";
 import { decodeLocation } from "../../../src/base/urls.ts";
+import { lookupHost } from "../../../src/files/machine.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
 import type { Passthrough } from "../reply.ts";
 import { createAgent, type ForwardResult, maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
@@ -48,7 +49,7 @@ const maxCachedTargets = 10_000;
 /** Sends webhooks over connections that stay open between attempts. */
 export function createWebhookSender(options: WebhookSenderOptions) {
   const agent = createAgent(
-    { timeout: options.connectTimeoutMs, lookup: createCheckedLookup(options, options.lookup ?? lookup) },
+    { timeout: options.connectTimeoutMs, lookup: createCheckedLookup(options, options.lookup ?? lookupHost) },
     // With this number of connections, no attempt waits for a connection. The deadlines limit the whole response, so
     // undici's own timeouts are disabled.
     { connections: maxConcurrent, headersTimeout: 0, bodyTimeout: 0 },

@@ -12,6 +12,7 @@ import { type Client, createClient, type ExchangeObserver } from "../../client/c
 import type { Credentials } from "../../client/published.d.ts";
 import { buildRequest, type HttpRequest } from "../../client/request.ts";
 import type { Transport, TransportOptions } from "../../client/transport.ts";
+import { lookupHost } from "../../files/machine.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
@@ -61,7 +62,7 @@ export async function openTransport(
 /** Loads the HTTP modules, just before a request. Without `findProxy`, all connections are direct. */
 export async function openDirectTransport(options: TransportOptions = {}): Promise<Transport> {
   const { createTransport } = await import("../../client/transport.ts");
-  return disableWasmOptimization(createTransport(options));
+  return disableWasmOptimization(createTransport({ connect: { lookup: lookupHost }, ...options }));
 }
 
 /**

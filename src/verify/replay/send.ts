@@ -2,6 +2,7 @@ import { Agent, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { systemWallClock } from "../../base/clock.ts";
 import { decodeContent, parseContentCodings } from "../../base/content-codings.ts";
+import { lookupHost } from "../../files/machine.ts";
 import { type HttpMessage, pairHeaders, type RecordedResponse } from "../exchange.ts";
 
 interface ReplayRequest extends HttpMessage {
@@ -54,6 +55,7 @@ export function createRequestSender(requestsPerSecond = Number.POSITIVE_INFINITY
         headers: all.flat() as unknown as Record<string, string>,
         ...(!isTls && { agent }),
         setHost: false,
+        lookup: lookupHost,
         timeout: maxResponseMs,
         ...(signal && { signal }),
       });

@@ -11,7 +11,7 @@ import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { CallOptions } from "../../../client/published.d.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
-import { isOnThisMachine } from "../../../files/machine.ts";
+import { isOnThisMachine, lookupHost } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
 import { openClient } from "../../connection/http.ts";
 import { resolveServiceTarget } from "../../connection/target.ts";
@@ -142,7 +142,7 @@ export function probePort(
   const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve("silent");
-    const socket = connect({ host, port: getPort(url), timeout });
+    const socket = connect({ host, port: getPort(url), timeout, lookup: lookupHost });
     const report = (state: "open" | "refused" | "silent") => {
       stopWaiting?.();
       socket.destroy();

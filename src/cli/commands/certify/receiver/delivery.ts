@@ -5,6 +5,7 @@ import { decodeForDisplay } from "../../../../base/content-codings.ts";
 import { isCertificateFailure } from "../../../../base/errors.ts";
 import type { Digest } from "../../../../base/hmac.ts";
 import { timedOut, withTimeout } from "../../../../base/timing.ts";
+import { lookupHost } from "../../../../files/machine.ts";
 import {
   computeSignature,
   getDefaultScheme,
@@ -228,7 +229,7 @@ function openRequest(url: string, { headers, body, isChunked }: RawDelivery): Cl
     : ["Content-Length", String(body.length)];
   const sentHeaders = [["Host", host], ...headers, length, ["Connection", "close"]].flat() as string[];
   const open = protocol === "https:" ? httpsRequest : httpRequest;
-  return open(url, { method: "POST", headers: sentHeaders, agent: false });
+  return open(url, { method: "POST", headers: sentHeaders, agent: false, lookup: lookupHost });
 }
 
 /** Sends the body. Resolves with true once a requested hang-up is due. */
