@@ -24,10 +24,13 @@ import { countEntries } from "../../travel/snapshots.ts";
 import type { ControlHandlers } from "../context.ts";
 
 export const stateHandlers = {
-  "snapshots.save": async ({ params: { name }, query: { replace } }, { snapshots, fail }) => {
+  "snapshots.save": async ({ params: { name }, query: { replace } }, { snapshots, caller, fail }) => {
+    const { name: token, role } = caller.token;
     try {
-      return await snapshots.save(name, { replace });
+      return await snapshots.save(name, { replace: replace && role === "admin" });
     } catch (error) {
+      // A replaced snapshot is lost, like a removed one.
+      if (error instanceof SnapshotExistsError && replace) fail("insufficient-role", { token, role, needs: "admin" });
       if (error instanceof SnapshotExistsError) fail("snapshot-exists", { name: error.taken });
       throw error;
     }

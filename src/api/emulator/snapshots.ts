@@ -38,7 +38,9 @@ export const saveSnapshot = defineOperation({
   path: "/_emulator/snapshots/{name}",
   request: {
     params: z.object({ name: ownName }),
-    query: z.object({ replace: z.boolean().default(false).describe("Replace a snapshot of the same name") }),
+    query: z.object({
+      replace: z.boolean().default(false).describe("Replace a snapshot of the same name (role admin)"),
+    }),
   },
   responses: { 201: json(Snapshot) },
   failures: ["snapshot-exists"],

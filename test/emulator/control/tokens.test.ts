@@ -112,6 +112,18 @@ describe("named control plane token", () => {
     assert.deepEqual(await listTokens(emulator), ["reader read", "ci operate", "boss admin"]);
   });
 
+  it("saves snapshots with the role operate, but replaces them only with the role admin", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const [ci, boss] = [await createToken(emulator, "ci", "operate"), await createToken(emulator, "boss", "admin")];
+    assert.equal((await ci.send("PUT", "snapshots/base?replace=true")).status, 201);
+    assert.deepEqual(
+      pickStatusAndBody(await ci.send("PUT", "snapshots/base?replace=true")),
+      createInsufficientRoleResponse("ci", "operate", "admin"),
+    );
+    assert.equal((await ci.send("PUT", "snapshots/base")).status, 409);
+    assert.equal((await boss.send("PUT", "snapshots/base?replace=true")).status, 201);
+  });
+
   it("is required by every protected operation, with the declared role", async (t) => {
     const emulator = await startTestEmulator(t);
     const { send } = await createToken(emulator, "reader", "read");
