@@ -59,7 +59,7 @@ export const consoleHandlers = {
       sessions.end(caller.session);
       return reply(204, undefined, setCookie(request.origin, `${getCookieName(caller.session)}=; Max-Age=0`));
     }
-    if (caller.token.role === "admin") sessions.endAll();
+    if (caller.token.role === "admin" && caller.token.workspace === undefined) sessions.endAll();
     else sessions.endAllOf(caller.token);
     return reply(204, undefined);
   },

@@ -212,6 +212,10 @@ describe("named control plane token", () => {
     const statuses = async () => [(await first("GET", "clock")).status, (await second("GET", "clock")).status];
     await one.send("DELETE", "sessions");
     assert.deepEqual(await statuses(), [401, 200]);
+    const body = { role: "admin", workspace: "1" };
+    const { token } = (await emulator.control("POST", "tokens/team", { body })).body as { token: string };
+    await createSender(emulator.controlUrl, createTokenHeader(token))("DELETE", "sessions");
+    assert.deepEqual(await statuses(), [401, 200]);
     await boss.send("DELETE", "sessions");
     assert.deepEqual(await statuses(), [401, 401]);
   });
