@@ -128,12 +128,12 @@ export async function* streamWhileAllowed<T>(
   }
 }
 
-/** Finds a workspace by its ID, or by its name, which is unique and case-insensitive. */
+/** Finds a workspace by its ID, or else by its name in any case. Trial users choose the name of theirs. */
 function findWorkspaceByName(view: View, idOrName: string, fail: Fail<"no-such-workspace-name">): Workspace {
   const allWorkspaces = view.list(workspaces);
-  const workspace = allWorkspaces.find(
-    ({ id, name }) => String(id) === idOrName || name.toLowerCase() === idOrName.toLowerCase(),
-  );
+  const workspace =
+    allWorkspaces.find(({ id }) => String(id) === idOrName) ??
+    allWorkspaces.find(({ name }) => name.toLowerCase() === idOrName.toLowerCase());
   return workspace ?? fail("no-such-workspace-name", { name: idOrName, known: allWorkspaces.map(({ name }) => name) });
 }
 

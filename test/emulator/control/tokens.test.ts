@@ -124,6 +124,16 @@ describe("named control plane token", () => {
     assert.equal((await boss.send("PUT", "snapshots/base?replace=true")).status, 201);
   });
 
+  it("is bound by the ID of a workspace even if another one has that name", async (t) => {
+    const { control } = await startTestEmulator(t);
+    const create = async (name: string) =>
+      ((await control("POST", "workspaces", { body: { name } })).body as { id: number }).id;
+    const nextId = (await create("Team A")) + 2;
+    assert.deepEqual([await create(String(nextId)), await create("Team B")], [nextId - 1, nextId]);
+    const { body } = await control("POST", "tokens/ci", { body: { role: "read", workspace: String(nextId) } });
+    assert.equal((body as { workspace: string }).workspace, "Team B");
+  });
+
   it("is required by every protected operation, with the declared role", async (t) => {
     const emulator = await startTestEmulator(t);
     const { send } = await createToken(emulator, "reader", "read");
