@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { createDraftContract } from "../support/contracts.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -28,8 +29,26 @@ describe("console toolbars", { skip }, () => {
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
     const outcome = page.getByRole("status").getByText("Now 03:09:05");
     await outcome.waitFor();
-    const { y, height } = (await outcome.boundingBox())!;
-    assert.ok(y + height <= 640, `it stands at ${y}`);
+    // The last window is that of 1280 by 1024 pixels at a zoom of 400%.
+    for (const [width, windowHeight] of [
+      [390, 640],
+      [320, 256],
+    ] as const) {
+      await page.setViewportSize({ width, height: windowHeight });
+      const { x, y, height } = (await outcome.boundingBox())!;
+      assert.ok(y + height <= windowHeight, `it stands at ${y}`);
+      const topmost = `document.elementFromPoint(${x + 5}, ${y + height / 2}).closest(".outcome")`;
+      assert.equal(await page.evaluate(`${topmost} !== null`), true, `${width} px`);
+    }
+  });
+
+  it("scrolls to the panel of the clock in a window of 320 by 256 pixels", async (t) => {
+    const page = await tab(t);
+    await page.setViewportSize({ width: 320, height: 256 });
+    await openConsole(page, await startTestEmulator(t), "#/deliveries");
+    await page.getByRole("button", { name: "To …", exact: true }).click();
+    await page.getByRole("button", { name: "Advance", exact: true }).click();
+    await page.getByRole("status").getByText("Now 04:04:00").waitFor();
   });
 
   it("leaves the focused row of a long list uncovered", async (t) => {
