@@ -109,6 +109,16 @@ describe("live updates of the console", { skip }, () => {
     await page.getByRole("heading", { name: "T-1 no longer exists" }).waitFor();
   });
 
+  it("says why an action failed if another user was faster", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator, "#/contracts/T-1");
+    await page.getByRole("button", { name: "Void", exact: true }).click();
+    await emulator.control("POST", "contracts/T-1/void", { body: {} });
+    await page.getByRole("dialog").getByRole("button", { name: "Void T-1" }).click();
+    await page.getByRole("status").getByText("A contract in status VOIDED cannot be voided.").waitFor();
+  });
+
   it("cancels a confirmation when the state is replaced", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);

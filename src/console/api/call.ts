@@ -23,7 +23,9 @@ export class CallError extends Error {
   }
 
   static fromResponse(status: number, body: unknown): CallError {
-    const { message, hint } = toFields(toFields(body).error);
+    // The contract API, whose transitions the buttons make, has its own format of errors.
+    const { error = body } = toFields(body);
+    const { message, hint } = toFields(error);
     const words = typeof message === "string" ? message : `The emulator responded with status ${status}.`;
     return new CallError(status, words, typeof hint === "string" ? hint : undefined);
   }
