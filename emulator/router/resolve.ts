@@ -48,7 +48,7 @@ export interface OwnerIdentifier {
  * Yields all values in a request that can identify its owner, in order of precedence. The kinds determine the order.
  * Within a kind, the query precedes the top level of a JSON or form body, which precedes a header (DECISIONS.md, R14).
  */
-export function* findIdentifiers(request: RequestContents): Generator<OwnerIdentifier> {
+export function* findIdentifiers(request: RequestContents, publicUrl: string): Generator<OwnerIdentifier> {
   const { headers } = request;
   const { readValues, readLists } = readRequestFields(request);
   const find = (
@@ -77,7 +77,7 @@ export function* findIdentifiers(request: RequestContents): Generator<OwnerIdent
   yield* find("external_integrations", ["external_id", "portalId"], ["external_id_list"], toIntegrationKey);
   yield* find("signatories", ["signatory_hash"]);
   // The session is last, because it belongs to an earlier sign-in, which can be at another cluster.
-  const session = findSession(headers);
+  const session = findSession(headers, publicUrl);
   if (session !== undefined) yield { table: "prefix", key: session };
 }
 

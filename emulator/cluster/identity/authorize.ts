@@ -236,8 +236,8 @@ function isEqualExceptPort(allowedUri: string, url: URL): boolean {
 
 const sessionLifetimeMs = 12 * 60 * 60 * 1_000;
 
-function readSession(view: View, { headers }: ReceivedRequest, { cluster, clock }: ClusterContext) {
-  const value = findSession(headers);
+function readSession(view: View, { headers }: ReceivedRequest, { cluster, clock, settings }: ClusterContext) {
+  const value = findSession(headers, settings.publicUrl);
   const prefix = `${cluster.id}_`;
   const session = value?.startsWith(prefix) ? view.get(signInSessions, value.slice(prefix.length)) : undefined;
   if (session?.cluster_id !== cluster.id || session.expires_at <= clock.now()) return undefined;
@@ -260,5 +260,5 @@ function beginSession(tx: Transaction, { cluster, clock, ids, settings }: Cluste
   // A proxy can serve the router under a path.
   const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
   const attributes = `Path=${path}; Max-Age=${sessionLifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
-  return { "set-cookie": formatSessionCookie(`${cluster.id}_${id}`, attributes) };
+  return { "set-cookie": formatSessionCookie(`${cluster.id}_${id}`, settings.publicUrl, attributes) };
 }

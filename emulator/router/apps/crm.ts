@@ -83,8 +83,8 @@ function buildContextQuery(context: unknown): string {
 }
 
 /** An object without an owner belongs to the first cluster (DECISIONS.md, R28, R29). */
-function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, search: string): Cluster {
+function findCrmOwner(call: Pick<RouterCall, "store" | "clusters" | "settings">, search: string): Cluster {
   const request = { parsedTarget: { search }, headers: {}, body: Buffer.alloc(0) };
-  const [owner] = findOwners(call, findIdentifiers(request));
+  const [owner] = findOwners(call, findIdentifiers(request, call.settings.publicUrl));
   return owner ?? call.clusters[0]!;
 }

@@ -27,9 +27,9 @@ export const proxiedHandlers = {
   "proxied.contract-invite-v3": ({ params }, call) => forwardToOwner(call, ...listInviteIdentifiers(params)),
   "proxied.invite-info": ({ query }, call) => forwardToOwner(call, ...listInviteTokenIdentifiers(query.token)),
   "proxied.user-invite": ({ params }, call) => forwardToOwner(call, ...listInviteTokenIdentifiers(params.token)),
-  "proxied.oauth-login": (_, call) => forwardToOwner(call, ...findIdentifiers(call.request)),
+  "proxied.oauth-login": (_, call) => forwardToOwner(call, ...findIdentifiers(call.request, call.settings.publicUrl)),
   "proxied.oauth-callback": ({ query }, call) => forwardToOwner(call, toStateIdentifier(query)),
-  "proxied.oauth-signup": (_, call) => forwardToOwner(call, ...findIdentifiers(call.request)),
+  "proxied.oauth-signup": (_, call) => forwardToOwner(call, ...findIdentifiers(call.request, call.settings.publicUrl)),
   "proxied.oauth-signup-callback": ({ query }, call) => forwardToOwner(call, toStateIdentifier(query)),
   "proxied.login-v2": ({ body }, call) => forwardToOwner(call, { table: "cluster_emails", key: hashEmail(body.email) }),
   "proxied.captcha-config": (_, call) => forwardToAll(call, call.clusters),
@@ -46,6 +46,6 @@ export const proxiedHandlers = {
     const isMetadataRequest = method === "GET" && isServerMetadata(parsedTarget.path, call.settings.publicUrl);
     return isMetadataRequest
       ? forwardServerMetadata(call)
-      : forwardToOwners(call, findOwners(call, findIdentifiers(call.request)));
+      : forwardToOwners(call, findOwners(call, findIdentifiers(call.request, call.settings.publicUrl)));
   },
 } satisfies RouterHandlers;

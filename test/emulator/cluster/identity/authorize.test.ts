@@ -296,6 +296,20 @@ describe("sign-in session", () => {
     assert.equal((await authorize(emulator, {}, { headers: { cookie } })).status, 200);
   });
 
+  it("remains when the same browser signs in at another emulator of this machine", async (t) => {
+    const emulators = [await startTestEmulator(t), await startTestEmulator(t)];
+    const jar = new Map<string, string>();
+    for (const emulator of emulators) {
+      const [name = "", value = ""] = (await begin(emulator, ada)).cookie.split("=");
+      jar.set(name, value);
+    }
+    const cookie = [...jar].map((pair) => pair.join("=")).join("; ");
+    for (const emulator of emulators) {
+      const silent = await authorize(emulator, { prompt: "none" }, { headers: { cookie } });
+      assert.equal(getRedirectParameters(silent).error, undefined);
+    }
+  });
+
   it("expires after twelve virtual hours", async (t) => {
     const emulator = await startTestEmulator(t);
     const { cookie } = await begin(emulator, ada);
@@ -310,7 +324,7 @@ describe("sign-in session", () => {
 
   it("rejects an unknown state", async (t) => {
     const emulator = await startTestEmulator(t);
-    const cookie = "svc_session=eu-1_guess";
+    const cookie = `svc_session${new URL(emulator.routerUrl).port}=eu-1_guess`;
     const response = await authorize(emulator, { prompt: "none", login_hint: ada }, { headers: { cookie } });
     assert.equal(getRedirectParameters(response).error, "login_required");
   });

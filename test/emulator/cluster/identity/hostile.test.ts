@@ -42,7 +42,8 @@ it("userinfo and authorization reject malformed and oversized credentials", asyn
     const response = await createSender(url)("GET", "/api/v1/oauth/userinfo/", { headers: { authorization } });
     assert.equal(response.status, 401, authorization.slice(0, 40));
   }
-  const cookie = `svc_session=eu-1_${"x".repeat(4_000)}; svc_session=%ff`;
+  const name = `svc_session${new URL(emulator.routerUrl).port}`;
+  const cookie = `${name}=eu-1_${"x".repeat(4_000)}; ${name}=%ff`;
   const response = await createSender(url)("GET", "/api/v1/oauth/authorize/?client_id=demo-cli", {
     headers: { cookie },
   });
