@@ -13,6 +13,7 @@ import { maxIdleConnectionMs, waitForNextTurn } from "../../src/base/timing.ts";
 import { HttpExchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
 import { applyTargetAuthority, createForbiddenCheck, createPreflightResponse, isPreflight } from "./guard.ts";
 import type { RequestFault } from "./handler.ts";
+import { maxHeadBytes } from "./outgoing/dispatch.ts";
 import type { ForwardedRequest } from "./outgoing/forward-to-leader.ts";
 import { ambiguousTargetResponse, createJsonResponse, type HttpResponse, notReadyResponse } from "./reply.ts";
 import { noSniffHeader, sandboxHeader, sendResponse, setHeaders } from "./respond.ts";
@@ -56,6 +57,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const { headTimeoutMs, unreadTimeoutMs } = options;
   const app = fastify({
     http: {
+      maxHeaderSize: maxHeadBytes,
       headersTimeout: headTimeoutMs,
       // Node checks twice within the head timeout.
       connectionsCheckingInterval: headTimeoutMs / 2,

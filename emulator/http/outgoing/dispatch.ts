@@ -5,7 +5,10 @@ import { createContinueSkippingConnector, hasNoBody } from "../../../src/base/re
 import { lookupHost } from "../../../src/files/machine.ts";
 import { Passthrough } from "../reply.ts";
 
-/** Maximum size of a response head, which is four times Node's default because other clients are less strict. */
+/**
+ * Maximum size of a head, which is four times Node's default: other clients are less strict, and browsers send the
+ * cookies of all programs on localhost.
+ */
 export const maxHeadBytes = 65_536;
 
 /** Creates a client of servers that are not the emulator's own. */
