@@ -12,6 +12,14 @@ const { skip, tab } = createTestBrowser();
 const source = `
 import * as openid from "openid-client";
 
+// Tracing libraries add headers to the requests of a page.
+const send = fetch;
+globalThis.fetch = (url, init = {}) => {
+  const headers = new Headers(init.headers);
+  headers.set("baggage", "page=1");
+  return send(url, { ...init, headers });
+};
+
 const clientOf = (issuer) =>
   openid.discovery(new URL(issuer), "spa", undefined, openid.None(), {
     execute: [openid.allowInsecureRequests, openid.enableNonRepudiationChecks],

@@ -8,13 +8,6 @@ const maxUploadBytes = 5 * 1024 ** 3;
 /** Algorithms of `x-amz-checksum-…`. */
 export const checksumAlgorithms = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"] as const;
 
-/** Headers of an upload that a page of another origin can send. */
-export const uploadHeaders = [
-  "content-type",
-  "content-md5",
-  ...checksumAlgorithms.map((name) => `x-amz-checksum-${name}`),
-];
-
 /** All parameters are optional. A URL without one of them is rejected with 403, like any other tampered URL. */
 const signature = z.object({
   "X-Sig-Date": z.string().optional().describe("Time of signing"),
