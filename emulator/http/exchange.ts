@@ -105,8 +105,9 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   workspaceId: number | undefined;
   readonly #listener: ListenerContext;
   readonly #response: ServerResponse;
-  readonly #number: number;
-  readonly #at: number;
+  #number: number;
+  #numbering: number;
+  #at: number;
   readonly #wallAt: number;
   readonly #startedAt: number;
   #hasEnded = false;
@@ -147,6 +148,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     this.dialect = match ? getDialect(match.bound.operation) : dialects[this.service?.dialect ?? "control"];
     this.usesControlFormat = this.dialect === dialects.control;
     this.#number = log.nextNumber();
+    this.#numbering = log.numbering;
     this.#at = served.clock.now();
     this.#wallAt = wall.now();
     this.#startedAt = wall.monotonicNow();
@@ -197,6 +199,15 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
 
   get id(): string {
     return `request:${this.#number}`;
+  }
+
+  /** Takes the next number and the present time if another state began while the request arrived. */
+  renumber(): void {
+    const { log } = this.#listener;
+    if (log.numbering === this.#numbering) return;
+    this.#number = log.nextNumber();
+    this.#numbering = log.numbering;
+    this.#at = this.served.clock.now();
   }
 
   get before(): Cause | undefined {

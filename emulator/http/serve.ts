@@ -80,6 +80,7 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
   // While the body arrived, the state can have been replaced, or the workspace or token of the caller removed.
   const wasReplaced = await waitForReplacement(bound);
   if ((wasReplaced || mayBeGone) && bound.authenticate) caller = await checkCredentials(bound, exchange, true);
+  exchange.renumber();
   // The text can be released while the handler waits.
   decodedBody = undefined;
   // The shared context is the prototype, because copying it for each request is slow.

@@ -51,6 +51,7 @@ export class RequestLog extends ByteBoundedLog<LoggedRequest> {
   /** Calls the listener for each new entry with its size in memory in bytes. Returns a function that removes it. */
   readonly watch = this.#additions.watch;
   #lastId = 0;
+  #numbering = 0;
   #lastHeaders: readonly string[] = [];
 
   /** Returns the number of a new request. The entry is added after the response. */
@@ -68,10 +69,16 @@ export class RequestLog extends ByteBoundedLog<LoggedRequest> {
     return this.#lastId;
   }
 
+  /** Changes when numbers begin again, so that another request can get a number that was in use. */
+  get numbering(): number {
+    return this.#numbering;
+  }
+
   /** Continues after this number when the state is reset or rewound. */
   rewindTo(number: number): void {
     for (const entry of this.list()) if (entry.id > number) entry.isReplaced = true;
     this.#lastId = number;
+    this.#numbering += 1;
   }
 
   /** Adds an entry. Equal headers of successive entries are stored once, because clients repeat their headers. */

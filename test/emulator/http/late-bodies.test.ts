@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it, type TestContext } from "node:test";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { createContractRequest, createDraftContract } from "../../support/contracts.ts";
 import { createSender, startTestEmulator } from "../../support/emulator.ts";
 
 interface LateRequest {
@@ -84,6 +87,26 @@ describe("request whose body arrives late", () => {
     const put = { method: "PUT", headers: { "content-type": "text/plain" }, body: "bytes" };
     const { status } = await sendLate(uploadUrl, put, () => emulator.control("DELETE", `workspaces/${team.id}`));
     assert.deepEqual([status, await countRows("stored_objects")], [403, 0]);
+  });
+
+  it("has a number of its own if a rewind let the numbers begin again", async (t) => {
+    const emulator = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
+    const { clientId, clientSecret, url } = emulator.clusters[0]!;
+    const headers = { ...json, "client-id": clientId!, "client-secret": clientSecret! };
+    const body = JSON.stringify(createContractRequest());
+    await createDraftContract(emulator.api);
+    await sendLate(`${url}/api/v2.1/public/contracts/`, { method: "POST", headers, body }, async () => {
+      assert.equal((await emulator.control("POST", "rewind", { body: { steps: 1 } })).status, 200);
+      for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
+    });
+    const readCause = async (contract: number) => {
+      const { body } = await emulator.control("GET", `traces/T-${contract}`);
+      return (body as { nodes: readonly { id: string }[] }).nodes[0]!.id;
+    };
+    assert.deepEqual(
+      await Promise.all([1, 2, 3, 4].map(readCause)),
+      [1, 2, 3, 4].map((number) => `request:${number}`),
+    );
   });
 
   it("counts once for the rate limit", async (t) => {
