@@ -110,14 +110,15 @@ describe("read-only token", () => {
     const emulator = await startTestEmulator(t);
     const reads = await createTokenSender(emulator, { role: "read" });
     await emulator.router("POST", "/router/v1/mailer/inbound/blackhole", { body: "Dear Jo" });
-    await emulator.router("POST", "/anything", { body: { otp: 998877 }, headers: { "x-otp": "998877" } });
+    const target = "/anything/T0b1kQ9xYz7LmNp4?door=998877";
+    await emulator.router("POST", target, { body: { otp: 998877 }, headers: { "x-otp": "998877" } });
     const listItems = async (path: string) => (await reads("GET", path)).body as { items: Record<string, unknown>[] };
     const [mail] = (await listItems("blackhole")).items;
     const [request] = (await listItems("clusters/eu-1/inbox")).items;
     const headers = request!.headers as string[][];
     assert.deepEqual(
-      [mail!.body, request!.method, request!.body, [...new Set(headers.flat())]],
-      [masked, "POST", masked, [masked]],
+      [mail!.body, request!.target, request!.body, [...new Set(headers.flat())]],
+      [masked, "/anything/[redacted]?door=[redacted]", masked, [masked]],
     );
   });
 
