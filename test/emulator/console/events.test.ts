@@ -249,6 +249,18 @@ describe("console event stream", () => {
     await ends;
   });
 
+  it("names no user code to a token of the role read", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const { body } = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
+    const { controlUrl } = emulator;
+    const stream = await openEventStream(t, { controlUrl, token: (body as { token: string }).token });
+    assert.equal((await stream.next()).event, "begin");
+    await startDeviceAuthorization(emulator);
+    const event = (await stream.waitFor(({ event }) => event === "device")).at(-1)!;
+    const hidden = "[hidden: requires the role operate]";
+    assert.deepEqual([event.ref, event.event === "device" && event.device.user_code], [`device:${hidden}`, hidden]);
+  });
+
   it("requires permission to read", async (t) => {
     const emulator = await startTestEmulator(t);
     const response = await emulator.router("GET", "/_emulator/events");
