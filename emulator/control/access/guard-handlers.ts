@@ -77,7 +77,7 @@ const hiddenSecret = formatHiddenValue("the role operate");
 
 /** Reports whether a field of the control plane holds secrets: keys, tokens, codes, and links that act as a person. */
 const isSecret = (name: string): boolean =>
-  /^(?:token|link|user_code|hmac_key|cluster_key|authorization_url|redirect_url)$|_(?:secret|token|tokens|password|signature)$/.test(
+  /^(?:token|link|user_codes?|hmac_key|cluster_key|authorization_url|redirect_url)$|_(?:secret|token|tokens|password|signature)$/.test(
     name,
   );
 

@@ -10,6 +10,7 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createBrowserSession } from "../../support/console.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { assertRejected, unknownTokenResponse } from "../../support/rejections.ts";
 
 type Role = "read" | "operate" | "admin";
@@ -122,6 +123,16 @@ describe("named control plane token", () => {
     );
     assert.equal((await ci.send("PUT", "snapshots/base")).status, 409);
     assert.equal((await boss.send("PUT", "snapshots/base?replace=true")).status, 201);
+  });
+
+  it("hides the user codes of a workspace from the role read", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const { user_code } = await startDeviceAuthorization(emulator);
+    const body = { status: "AUTHORIZED", email: "ada@northwind.example" };
+    assert.equal((await emulator.control("POST", `device-grants/${user_code}`, { body })).status, 200);
+    const reader = await createToken(emulator, "reader", "read");
+    const routing = (await reader.send("GET", "workspaces/1/routing")).body as { user_codes: string[] };
+    assert.deepEqual(routing.user_codes, ["[hidden: requires the role operate]"]);
   });
 
   it("is bound by the ID of a workspace even if another one has that name", async (t) => {
