@@ -34,7 +34,8 @@ describe("request list of the console", { skip }, () => {
     await rows.filter({ hasText: "POST /_emulator/clock/advance" }).getByText(String(id), { exact: true }).waitFor();
     assert.equal(await rows.filter({ hasText: "GET /_emulator/" }).count(), 0, "what only reads is left out");
     await page.getByRole("button", { name: "Clear log", exact: true }).click();
-    await page.getByRole("dialog").getByText("All requests and their findings will be deleted.").waitFor();
+    const consequence = page.locator("dialog[aria-describedby=consequence] #consequence");
+    await consequence.getByText("All requests and their findings will be deleted.").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
     await rows.filter({ hasText: "POST /_emulator/clock/advance" }).nth(1).waitFor();

@@ -134,9 +134,15 @@ export function Confirm() {
   if (!open) return null;
   const { title, consequence, confirmLabel } = open.question;
   return (
-    <dialog class="confirm" ref={dialog} aria-labelledby="question" onCancel={() => end(false)}>
+    <dialog
+      class="confirm"
+      ref={dialog}
+      aria-labelledby="question"
+      aria-describedby="consequence"
+      onCancel={() => end(false)}
+    >
       <h2 id="question">{title}</h2>
-      <p>{consequence}</p>
+      <p id="consequence">{consequence}</p>
       <div class="actions">
         <button type="button" onClick={() => end(false)}>
           Cancel
