@@ -308,6 +308,7 @@ describe("user journeys in the console", { skip }, () => {
       ["eu-1", /^Cluster eu-1/],
       ["email:1", /^E-mail 1, to /],
       ["SVC-1", "T-1: NDA with Acme"],
+      ["Delivery 1", "Delivery 1"],
       ["onerror", `T-2: ${hostileTag}`],
       [device!.user_code, `Device ${device!.user_code} of demo-cli`],
     ] as const) {

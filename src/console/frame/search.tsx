@@ -115,7 +115,9 @@ async function listAll<Row>(
 }
 
 async function find(text: string): Promise<readonly ReferenceCandidate[]> {
-  const candidates: (ReferenceCandidate | false)[] = [];
+  // Views name a delivery `Delivery 7`.
+  const reference = formatReferenceHref(text.toLowerCase().replace(/^([a-z]+) (?=\d+$)/, "$1:"));
+  const candidates: (ReferenceCandidate | false)[] = [reference !== undefined && { to: reference, words: text }];
   if (/^[1-9]\d{0,14}$/.test(text)) {
     const id = Number(text);
     const [contract, delivery, webhooks, request] = await Promise.all([
