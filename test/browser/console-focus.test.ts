@@ -26,6 +26,17 @@ describe("keyboard focus in the console", { skip }, () => {
     await page.locator('button:focus[aria-label="Command for: Clear log"]').waitFor();
   });
 
+  it("stays on the page of a contract while traces are followed", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator, "#/contracts/T-1?trace=T-1");
+    await page.getByRole("link", { name: "event:3" }).click();
+    await page.getByRole("heading", { name: "Why event 3" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal(new URL(page.url()).hash, "#/contracts/T-1");
+  });
+
   it("does not press the next button while a key is held", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

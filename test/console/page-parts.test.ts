@@ -10,9 +10,9 @@ import { buildHref, buildPartHref, formatReferenceHref, parseRoute } from "../..
 import { listTree } from "../../src/console/trace/trace-drawer.tsx";
 
 describe("console URL builder", () => {
-  it("links to the trace of an object without a view", () => {
+  it("links to the trace of an object without a view, next to the current view", () => {
     const trace = "0af7651916cd43dd8448eb211c80319c";
-    const createTraceLink = (ref: string) => `#/timeline?trace=${encodeURIComponent(ref)}`;
+    const createTraceLink = (ref: string) => `#/?trace=${encodeURIComponent(ref)}`;
     assert.deepEqual(
       ["event:4", "timer:5", "advance:6", trace, `00-${trace}-00f067aa0ba902b7-01`].map(formatReferenceHref),
       [
@@ -26,14 +26,15 @@ describe("console URL builder", () => {
   });
 
   it("encodes and parses view, object and trace", () => {
-    for (const [view, id, trace] of [
-      ["timeline", undefined, undefined],
-      ["deliveries", "7", "delivery:7"],
-      ["routing", "a/b?c#d@x.example", undefined],
+    for (const [view, id] of [
+      ["timeline", undefined],
+      ["deliveries", "7"],
+      ["routing", "a/b?c#d@x.example"],
     ] as const) {
-      const { query, ...read } = parseRoute(buildHref(view, id, trace));
-      assert.deepEqual([read, query.get("trace")], [{ view, id }, trace ?? null]);
+      const { query, ...read } = parseRoute(buildHref(view, id));
+      assert.deepEqual([read, query.size], [{ view, id }, 0]);
     }
+    assert.equal(parseRoute("#/deliveries/7?trace=delivery%3A7").query.get("trace"), "delivery:7");
     assert.deepEqual(parseRoute("#/deliveries/%E0%A4%A").id, "%E0%A4%A");
   });
 

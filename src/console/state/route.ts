@@ -18,8 +18,8 @@ export function parseRoute(hash: string): Route {
   return { view, id: id === "" ? undefined : decodeUrlPart(id), query: new URLSearchParams(query) };
 }
 
-/** Builds the address of a view, of an object in it, and of the trace that is open next to it. */
-export const buildHref = (view: string, id?: string | number, trace?: string): string => joinHref(view, id, { trace });
+/** Builds the address of a view, or of an object in it. */
+export const buildHref = (view: string, id?: string | number): string => joinHref(view, id, {});
 
 /** Builds the address of a part of a view. Undefined values are omitted. */
 export const buildPartHref = (view: string, part: QueryPart): string => joinHref(view, undefined, part);
@@ -106,9 +106,9 @@ const referenceForms: readonly (readonly [form: RegExp, toHref: (id: string) => 
   [/^request:(\d+)$/, (id) => buildHref("requests", id)],
   [/^webhook:(\d+)$/, (id) => buildHref("timeline", id)],
   [/^([TH]-\d+)$/i, (id) => buildHref("contracts", id.toUpperCase())],
-  [/^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, (id) => buildHref("timeline", undefined, id)],
+  [/^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, replaceTrace],
   // Clients log trace IDs as a `traceparent`.
-  [/^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/, (id) => buildHref("timeline", undefined, id)],
+  [/^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/, replaceTrace],
   [/^([^\s@]+@[^\s@]+)$/, (id) => buildHref("routing", id)],
 ];
 
