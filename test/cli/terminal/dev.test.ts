@@ -112,6 +112,14 @@ describe("svc dev at a terminal", { skip }, () => {
     await waitFor("exit=0");
   });
 
+  it("reads keys with Caps Lock", async (t) => {
+    const { keys, waitFor } = await startDevSession(t, 80);
+    await keys("C");
+    await waitFor("Created T-1.");
+    await keys("Q");
+    await waitFor("exit=0");
+  });
+
   it("ends with its terminal and removes its webhook", async (t) => {
     const { close, folder } = await startDevSession(t, 80);
     await close();

@@ -102,7 +102,7 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
   setRaw(true);
   try {
     for await (const [chunk] of on(stdin.resume(), "data", { signal, close: ["end", "close"] })) {
-      const text = String(chunk);
+      const text = String(chunk).toLowerCase();
       // Arrows and other multi-byte keys have no function here.
       if (text.startsWith("\x1b")) continue;
       for (const key of text) {
