@@ -4,7 +4,7 @@ import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../src/base/errors.ts";
 import { readTraceparent } from "../../src/base/otel.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
-import type { Cause, CauseRow, Store } from "../store/port.ts";
+import type { Cause, CauseRow } from "../store/port.ts";
 import type { BoundOperation } from "./bind.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
 import { dialects, type ErrorDialect, getDialect } from "./dialects/dialects.ts";
@@ -113,8 +113,6 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   #hasEnded = false;
   #abort: AbortController | undefined;
   #findings: RequestFinding[] | undefined;
-  /** The store in which the caller was identified, and which of its states. */
-  #callerState: { readonly store: Pick<Store, "replacementCount">; readonly number: number } | undefined;
 
   constructor(
     listener: ListenerContext,
@@ -201,12 +199,15 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     return `request:${this.#number}`;
   }
 
-  /** Takes the next number and the present time if another state began while the request arrived. */
-  renumber(): void {
+  /**
+   * Makes the request belong to the present state. If another state began while it arrived, its number belongs to
+   * another request, so it takes the next number and the present time.
+   */
+  enterState(): void {
     const { log } = this.#listener;
     if (log.numbering === this.#numbering) return;
-    this.#number = log.nextNumber();
     this.#numbering = log.numbering;
+    this.#number = log.nextNumber();
     this.#at = this.served.clock.now();
   }
 
@@ -214,15 +215,8 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     return this.requestOrigin.link?.cause;
   }
 
-  /** Stores in which state the caller was identified. In another state, its IDs can belong to others. */
-  noteState(store: Pick<Store, "replacementCount">): void {
-    this.#callerState = { store, number: store.replacementCount };
-  }
-
   isStateReplaced(): boolean {
-    if (this.requestOrigin.link?.isStateReplaced() === true) return true;
-    const state = this.#callerState;
-    return state !== undefined && state.store.replacementCount !== state.number;
+    return this.requestOrigin.link?.isStateReplaced() === true || this.#listener.log.numbering !== this.#numbering;
   }
 
   createRow(before: CauseRow | undefined): CauseRow {

@@ -78,9 +78,9 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
     }
   }
   // While the body arrived, the state can have been replaced, or the workspace or token of the caller removed.
-  const wasReplaced = await waitForReplacement(bound);
-  if ((wasReplaced || mayBeGone) && bound.authenticate) caller = await checkCredentials(bound, exchange, true);
-  exchange.renumber();
+  await waitForReplacement(bound);
+  if (!bound.authenticate) exchange.enterState();
+  else if (mayBeGone || exchange.isStateReplaced()) caller = await checkCredentials(bound, exchange, true);
   // The text can be released while the handler waits.
   decodedBody = undefined;
   // The shared context is the prototype, because copying it for each request is slow.
@@ -94,18 +94,14 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
 async function checkCredentials(bound: BoundOperation, exchange: HttpExchange, isRepeated = false): Promise<unknown> {
   await waitForReplacement(bound);
   const { operation, context, authenticate } = bound;
-  const { store } = context as { readonly store?: Store };
-  if (store) exchange.noteState(store);
+  exchange.enterState();
   const finding = isRepeated ? () => {} : exchange.reportFinding;
   return authenticate!(exchange, { operation, context, finding, logEntry: exchange, isRepeated });
 }
 
-/** Returns whether the state was being replaced. */
-async function waitForReplacement({ operation, context }: BoundOperation): Promise<boolean> {
+async function waitForReplacement({ operation, context }: BoundOperation): Promise<void> {
   const { store } = context as { readonly store?: Store };
-  if (!store?.replacement || isProbe(operation)) return false;
-  while (store.replacement) await store.replacement;
-  return true;
+  if (!isProbe(operation)) while (store?.replacement) await store.replacement;
 }
 
 /** Rejects an undeclared method if credentials are checked first, so that clients without them detect no methods. */

@@ -73,7 +73,7 @@ async function respondFromFallback(exchange: HttpExchange): Promise<HttpResponse
   if (!served.fallback || isControlled) return undefined;
   const mustReadBody = method !== "GET" && method !== "HEAD" && hasBody(raw);
   if (mustReadBody) exchange.body = await bodies.collect(raw);
-  exchange.renumber();
+  exchange.enterState();
   const response = await served.fallback(exchange, exchange.reportFinding);
   // The emulator itself emulates the cluster, so the response is not foreign.
   return response && { ...toPassthroughResponse(response), isForeign: false };

@@ -219,8 +219,6 @@ export interface Store extends View {
    * that cannot be undone may be started.
    */
   readonly replacement: Promise<void> | undefined;
-  /** Number of times that another state has replaced this one. */
-  readonly replacementCount: number;
   /**
    * Resolves when all earlier commits are durable. Fails with StoreFailedError if the disk rejects writes, after the
    * lost changes were rolled back, and if the store is closed.

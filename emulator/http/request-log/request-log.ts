@@ -69,7 +69,7 @@ export class RequestLog extends ByteBoundedLog<LoggedRequest> {
     return this.#lastId;
   }
 
-  /** Changes when numbers begin again, so that another request can get a number that was in use. */
+  /** Changes when another state begins, in which requests can get numbers that were in use. */
   get numbering(): number {
     return this.#numbering;
   }

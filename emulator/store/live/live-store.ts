@@ -83,7 +83,8 @@ export class LiveStore extends LiveView implements Store {
   readonly #wall: WallClock;
   /** Settles when the state has been replaced or not. Undefined if it is not being replaced. */
   #replacement: Promise<void> | undefined;
-  #replacementCount = 0;
+  /** Incremented whenever another state replaces this one. */
+  #epoch = 0;
   /** Name of the transaction whose work is being called. */
   #active: string | undefined;
   readonly #watchers = new Set<Watcher>();
@@ -117,18 +118,14 @@ export class LiveStore extends LiveView implements Store {
     return this.#replacement;
   }
 
-  get replacementCount(): number {
-    return this.#replacementCount;
-  }
-
   protected get state(): State {
     return this.#state;
   }
 
   async transaction<T>(name: string, work: (tx: Transaction) => T, cause?: Cause | null): Promise<T> {
-    const count = this.#replacementCount;
+    const epoch = this.#epoch;
     for (let wait = this.#requireUsable(name); wait; wait = this.#requireUsable(name)) await wait;
-    if (count !== this.#replacementCount || cause?.isStateReplaced?.())
+    if (epoch !== this.#epoch || cause?.isStateReplaced?.())
       throw new StateReplacedError(`${name} was waiting while its state was replaced`);
     const tx = new LiveTransaction(name, this.#state, cause ?? undefined);
     let durability: Promise<void> | undefined;
@@ -196,7 +193,7 @@ export class LiveStore extends LiveView implements Store {
       await saveReplaced?.(createDocument(this.#state.takeSnapshot(), head?.()));
       await this.#log?.replace(newState, past, moment);
       this.#state = newState;
-      this.#replacementCount += 1;
+      this.#epoch += 1;
       onReplaced?.();
       outcome = "replaced";
     } finally {
