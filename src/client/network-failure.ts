@@ -51,6 +51,7 @@ const reasonsByCode = lookupTable<string>({
   Z_BUF_ERROR: "the compressed response was incomplete",
   // undici reports this for every invalid head with a length, too.
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the response was incomplete or not valid HTTP",
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: "the server does not accept HTTP/1.1 over TLS",
   // undici asserts that a status is at least 100.
   ERR_ASSERTION: "the response was incomplete or not valid HTTP",
 });

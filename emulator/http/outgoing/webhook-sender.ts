@@ -183,6 +183,10 @@ export const failuresByErrorCode = lookupTable<readonly [code: string, message: 
   UND_ERR_HEADERS_OVERFLOW: ["network_error", `The response's headers are larger than ${maxHeadBytes / 1_024} KiB.`],
   // After a valid head, the status is the result. undici reports this for an invalid head with a length.
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ["not_http", "The response is not valid HTTP."],
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: [
+    "tls_error",
+    "The receiver does not accept HTTP/1.1 over TLS. Enable it in addition to HTTP/2.",
+  ],
   // undici asserts that a status is at least 100.
   ERR_ASSERTION: ["not_http", "The response is not valid HTTP."],
 });

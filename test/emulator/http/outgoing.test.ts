@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { lookup } from "node:dns";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createSecureServer } from "node:http2";
 import { createServer as createTls } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
@@ -51,10 +52,10 @@ describe("webhook sender", () => {
 
 describe("TLS error message of an attempt", () => {
   /** Starts a TLS server with a self-signed certificate. */
-  async function tlsServer(t: TestContext): Promise<string> {
+  async function tlsServer(t: TestContext, create: typeof createTls = createTls): Promise<string> {
     const read = (name: string) =>
       readFileSync(new URL(`../../../fixtures/tls/self-signed.${name}.pem`, import.meta.url));
-    const server = createTls({ key: read("key"), cert: read("cert") }, (_, response) => response.end());
+    const server = create({ key: read("key"), cert: read("cert") }, (_, response) => response.end());
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     t.after(() => void server.close());
@@ -84,6 +85,12 @@ describe("TLS error message of an attempt", () => {
         },
       ],
     );
+  });
+
+  it("says that the receiver accepts only HTTP/2", async (t) => {
+    const url = `https://${await tlsServer(t, createSecureServer as unknown as typeof createTls)}/`;
+    const message = "The receiver does not accept HTTP/1.1 over TLS. Enable it in addition to HTTP/2.";
+    assert.deepEqual(await createPoster(t)(url), { error: { code: "tls_error", message } });
   });
 
   it("is one line if the receiver rejects the connection", async (t) => {
