@@ -4,7 +4,7 @@ import { redactText, redactUrl } from "../../../src/api/secrets.ts";
 import { DroppedEventsNotice } from "../../http/event-stream.ts";
 import type { HandlerCall, UntypedHandler } from "../../http/handler.ts";
 import { EventFrames, HandlerReply } from "../../http/reply.ts";
-import { redactReceiverUrl, redactTarget } from "../../http/request-log/redact.ts";
+import { redactHeaderLine, redactReceiverUrl, redactTarget } from "../../http/request-log/redact.ts";
 import type { ControlCaller } from "../console/sessions.ts";
 import type { ControlContext } from "../context.ts";
 import { scopeStore } from "./workspace-store.ts";
@@ -111,6 +111,7 @@ const maskFrames = (operation: string, { text }: EventFrames): EventFrames =>
 function mask(value: unknown, name: string, operation: string): unknown {
   if (typeof value === "string") {
     if (isSecret(name) || (isRaw(operation) && (name === "body" || name === "headers"))) return hiddenSecret;
+    if (name === "header") return redactText(redactHeaderLine(value));
     if (name === "ref" && value.startsWith("device:")) return `device:${hiddenSecret}`;
     if (isRaw(operation) && name === "target") return redactTarget(value, undefined);
     return name === "url" ? redactReceiverUrl(value) : redactText(redactUrl(value));

@@ -35,11 +35,18 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   return redacted;
 }
 
+/** Returns `name: value` of a scripted fault without a value that can be a credential. */
+export const redactHeaderLine = (line: string): string =>
+  line.replace(/^([^:]*)(: ?).+$/s, (visible, name: string, colon: string) =>
+    visibleHeaders.has(name.trim().toLowerCase()) ? visible : `${name}${colon}${mask}`,
+  );
+
 /** Headers of a webhook, whatever their names, often authenticate its sender. */
 const isSecretField = (name: string): boolean => isSecretName(name) || name === "custom_headers";
 
 /** Returns a JSON body without the values of secret fields and without credentials in its strings. */
 export function redactBody(value: unknown, name = ""): unknown {
+  if (name === "header" && typeof value === "string") return redactText(redactHeaderLine(value));
   if (typeof value === "string") return isSecretField(name) ? mask : redactText(value);
   if (Array.isArray(value)) return value.map((item) => redactBody(item, name));
   if (typeof value !== "object" || value === null) return value;

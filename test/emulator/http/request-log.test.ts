@@ -332,6 +332,22 @@ describe("GET /_emulator/requests", () => {
     assert.deepEqual(await bodiesOf(""), [undefined, undefined, undefined]);
   });
 
+  it("hides the value of a fault's header, also from the role read", async (t) => {
+    const { control, controlUrl } = await startTestEmulator(t);
+    for (const header of ["client-secret: s3cret", "accept: text/csv", "x-team"])
+      await control("POST", "faults", { body: { direction: "incoming", header, status: 503 } });
+    const hidden = ["client-secret: [redacted]", "accept: text/csv", "x-team"];
+    const { items } = (await control("GET", "requests?operation=faults.add&bodies=true")).body as {
+      items: readonly { body: { header: string } }[];
+    };
+    const { token } = (await control("POST", "tokens/viewer", { body: { role: "read" } })).body as { token: string };
+    const faults = (await createSender(controlUrl, { authorization: `Bearer ${token}` })("GET", "faults")).body;
+    assert.deepEqual(
+      [items.map(({ body }) => body.header), (faults as { header: string }[]).map(({ header }) => header)],
+      [hidden, hidden],
+    );
+  });
+
   it("requires the control plane token", async (t) => {
     const { router } = await startTestEmulator(t);
     const without: Record<string, string>[] = [{}, { authorization: "Bearer" }, { authorization: "Basic eDp5" }];
