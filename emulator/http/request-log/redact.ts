@@ -35,10 +35,10 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   return redacted;
 }
 
-/** Returns `name: value` of a scripted fault without a value that can be a credential. */
+/** Returns `name: value` of a scripted fault without the value of a secret name. */
 export const redactHeaderLine = (line: string): string =>
   line.replace(/^([^:]*)(: ?).+$/s, (visible, name: string, colon: string) =>
-    visibleHeaders.has(name.trim().toLowerCase()) ? visible : `${name}${colon}${mask}`,
+    isSecretName(name) ? `${name}${colon}${mask}` : visible,
   );
 
 /** Headers of a webhook, whatever their names, often authenticate its sender. */

@@ -334,9 +334,9 @@ describe("GET /_emulator/requests", () => {
 
   it("hides the value of a fault's header, also from the role read", async (t) => {
     const { control, controlUrl } = await startTestEmulator(t);
-    for (const header of ["client-secret: s3cret", "accept: text/csv", "x-team"])
+    for (const header of ["client-secret: s3cret", "x-team: a", "x-team"])
       await control("POST", "faults", { body: { direction: "incoming", header, status: 503 } });
-    const hidden = ["client-secret: [redacted]", "accept: text/csv", "x-team"];
+    const hidden = ["client-secret: [redacted]", "x-team: a", "x-team"];
     const { items } = (await control("GET", "requests?operation=faults.add&bodies=true")).body as {
       items: readonly { body: { header: string } }[];
     };
