@@ -121,6 +121,24 @@ describe("console view", { skip }, () => {
     }
   });
 
+  it("shows the beginning of a long name in a script from right to left", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await createDraftContract(emulator.api, { contract_name: `בהתחלה${" סוף".repeat(100)}` });
+    await openConsole(page, emulator, "#/contracts");
+    await page.getByText("בהתחלה").waitFor();
+    const isFirstLetterVisible = await page.evaluate(`(() => {
+      const title = document.querySelector(".row .title");
+      const range = document.createRange();
+      const text = document.createTreeWalker(title, NodeFilter.SHOW_TEXT).nextNode();
+      range.setStart(text, 0);
+      range.setEnd(text, 1);
+      const [letter, box] = [range.getBoundingClientRect(), title.getBoundingClientRect()];
+      return letter.left >= box.left && letter.right <= box.right + 1;
+    })()`);
+    assert.equal(isFirstLetterVisible, true);
+  });
+
   it("shows all axis labels, including dates, without overlap", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

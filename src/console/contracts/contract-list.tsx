@@ -47,8 +47,8 @@ export function ContractList() {
             >
               <span class="number id">{row.composite_id}</span>
               <span class="main">
-                <span class="title as-is" title={revealInvisible(row.contract_name)}>
-                  <Name>{row.contract_name}</Name>
+                <span class="title as-is" title={revealInvisible(row.contract_name)} dir="auto">
+                  {revealInvisible(row.contract_name)}
                 </span>
                 <span class="muted sub" title={revealInvisible(nameWorkspace(row.workspace_id))}>
                   {row.cluster_id} · <Name>{nameWorkspace(row.workspace_id)}</Name>
