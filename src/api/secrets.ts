@@ -126,10 +126,11 @@ function redactPath(path: string, mask: string): string {
 const credentials =
   /\b(bearer|basic)(\s{1,4})(?!(?:tokens?|credentials?|schemes?|auth|authentication|authorization)\.?(?![\w.~+/=-]))[\w.~+/=-]{6,}/gi;
 
-/** Redacts credentials, values of secret names and secret path segments anywhere in a string. */
+/** Redacts credentials, also those of URLs, values of secret names and secret path segments anywhere in a string. */
 export function redactText(text: string, { mask = defaultMask } = {}): string {
   const plain = text
     .replace(credentials, `$1$2${mask}`)
+    .replace(/:\/\/(?!user:password@)[^\s/?#@"'<>`:]{1,256}:[^\s/?#@"'<>`]{1,256}@/g, `://${mask}@`)
     .replace(/(by_token|device-grants)((?:\/|%(?:25)*2f){1,4})[^\s/?#&"'<>`,;)]+/gi, `$1$2${mask}`)
     .replace(/(?<![\w%[\].-])([\w%[\].-]+)=([^\s&;"'<>,`)]+)/g, (pair, name: string) =>
       isSecretName(name) ? `${name}=${mask}` : pair,

@@ -134,13 +134,14 @@ describe("string redaction", () => {
     ['{"code": "contract_not_found"}', '{"code": "contract_not_found"}'],
     ['{"code":"SVC_ASSUMED_114","message":"m"}', '{"code":"SVC_ASSUMED_114","message":"m"}'],
     [`{"code": "${"q".repeat(27)}"}`, '{"code": "[redacted]"}'],
+    ["File http://ci:p4ssw0rd@host/x not found", "File http://[redacted]@host/x not found"],
     ["body.token: This field is required.", "body.token: This field is required."],
   ] as const) {
     it(`redacts a string as ${redacted}`, () => assert.equal(redactText(text), redacted));
   }
 
   it("runs in linear time", async () => {
-    for (const piece of ["a", "=", '"', "\\", "/", "//", "%25", "token=", '"token":"', "by_token/", "bearer "]) {
+    for (const piece of ["a", "=", '"', "\\", "/", "//", "%25", "token=", '"token":"', "by_token/", "bearer ", "://"]) {
       const redact = (length: number) => () => {
         const text = piece.repeat(length / piece.length);
         redactText(text);
