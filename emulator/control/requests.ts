@@ -95,9 +95,9 @@ function createVisibilityFilter({
   const id = token.workspace?.id;
   if (id === undefined) return () => true;
   const key = store.get(workspaces, id)?.client_id;
-  // A token of another workspace may have had the same name.
-  return ({ caller, workspaceId, rawHeaders }: LoggedRequest): boolean =>
-    (caller === token.name && workspaceId === id) ||
+  // A token of another workspace may have had the same name, and after a reset that workspace the same ID.
+  return ({ tokenHash, rawHeaders }: LoggedRequest): boolean =>
+    tokenHash === token.hash ||
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 

@@ -102,6 +102,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   cors: { readonly origin: string | undefined } | undefined;
   body: Buffer = noBytes;
   caller: string | undefined;
+  tokenHash: string | undefined;
   workspaceId: number | undefined;
   readonly #listener: ListenerContext;
   readonly #response: ServerResponse;
@@ -266,6 +267,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
       status,
       failure,
       caller: this.caller,
+      tokenHash: this.tokenHash,
       workspaceId: this.workspaceId,
       cause: this.requestOrigin.link?.cause.id,
       findings: this.#findings ?? noFindings,

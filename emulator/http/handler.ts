@@ -92,6 +92,8 @@ export type OperationHandlers<Ids extends OperationId, W extends HandlerContext,
 export interface RequestIdentity {
   /** Name of the control token. */
   caller: string | undefined;
+  /** Identifies the control token, because a later token can have its name. */
+  tokenHash: string | undefined;
   /** The ID of the workspace of the API key or of the control token. */
   workspaceId: number | undefined;
 }

@@ -34,6 +34,7 @@ export const createAuthenticators = (context: KnownCaller) =>
       if (credential === undefined) return fail("no-control-token");
       const caller = findCaller(credential, headers.cookie, context) ?? fail("unknown-control-token");
       logEntry.caller = caller.token.name;
+      logEntry.tokenHash = caller.token.hash;
       logEntry.workspaceId = caller.token.workspace?.id;
       const { name: token, role } = caller.token;
       const requiredRole = getRequiredRole(operation);

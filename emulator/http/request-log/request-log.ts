@@ -26,6 +26,7 @@ export interface LoggedRequest {
   readonly failure: string | undefined;
   /** Name of the caller, if the credentials identify a caller. */
   readonly caller: string | undefined;
+  readonly tokenHash?: string | undefined;
   /** Workspace that the credentials identify. */
   readonly workspaceId?: number | undefined;
   /** Name of the request to another listener of this emulator that caused this request. */
