@@ -275,6 +275,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
       at: this.#at,
       wallAt: this.#wallAt,
       durationMs: wall.monotonicNow() - this.#startedAt,
+      ...(log.numbering !== this.#numbering && { isReplaced: true as const }),
     });
   }
 }

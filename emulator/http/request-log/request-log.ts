@@ -84,8 +84,6 @@ export class RequestLog extends ByteBoundedLog<LoggedRequest> {
 
   /** Adds an entry. Equal headers of successive entries are stored once, because clients repeat their headers. */
   override add(entry: LoggedRequest): void {
-    // The request arrived before the numbers were reset.
-    if (entry.id > this.#lastId) entry.isReplaced = true;
     let bytes =
       defaultEntryBytes +
       estimateStringBytes(entry.target) +

@@ -96,6 +96,32 @@ describe("snapshot restore", () => {
     for (const id of now) assert.equal((await emulator.control("GET", `traces/request:${id}`)).status, 200);
   });
 
+  it("marks a stream of the previous state that ends after its number was reused", async (t) => {
+    const emulator = await startTestEmulator(t);
+    await save(emulator, "empty");
+    const client = new AbortController();
+    const headers = { authorization: `Bearer ${emulator.token}` };
+    const watch = (query: string, signal = t.signal) =>
+      fetch(`${emulator.controlUrl}/requests/events?${query}`, { headers, signal });
+    assert.equal((await watch("service=router", client.signal)).status, 200);
+    const { body: ends } = await watch("operation=requests.watch&reads=true");
+    await restore(emulator, "empty");
+    for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
+    client.abort();
+    for await (const chunk of ends!) if (Buffer.from(chunk).includes("requests.watch")) break;
+    const { body } = await emulator.control("GET", "requests?id=2&reads=true");
+    assert.deepEqual(
+      (body as { items: { operation: string; replaced?: true }[] }).items.map((item) => [
+        item.operation,
+        item.replaced,
+      ]),
+      [
+        ["contracts.create", undefined],
+        ["requests.watch", true],
+      ],
+    );
+  });
+
   it("uses separate names for concurrent backups", async (t) => {
     const emulator = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
     const saved = await Promise.all([1, 2].map(() => emulator.control("PUT", "snapshots/twice")));
