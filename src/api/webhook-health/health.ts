@@ -177,8 +177,8 @@ function describeOutlook(
   const when = disabledAt === null ? "" : ` at ${at(disabledAt)}${by === null ? "" : ` (${by})`}`;
   if (status === "DISABLED_BY_USER") return `Disabled by a user${when}. Scheduled attempts are skipped.`;
   if (status !== "ACTIVE") {
-    // The counter continues after the limit, and a successful resend resets it.
-    const row = `${Math.max(failures, failuresUntilDisabled)} consecutive failures`;
+    // Resends change the counter of a disabled webhook, so it does not show how many failures disabled it.
+    const row = `${failuresUntilDisabled} consecutive failures`;
     return `Disabled after ${row}${when === "" ? "" : `,${when}`}. Scheduled attempts are skipped.`;
   }
   if (forbidden !== null) return `Deliveries are blocked: ${forbidden}`;
