@@ -145,7 +145,7 @@ describe("webhook diagnosis", () => {
         state: "failing",
         failing: true,
         explanation:
-          "Failing since 03:04:05, first with CONTRACT_CREATED T-1: dropped (fault: drop). Last attempt: a scripted fault prevented the request (drop). Scripted fault 7 affects its deliveries: drop, 3 times so far. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+          "Failing since 03:04:05, first with CONTRACT_CREATED T-1: dropped (fault: drop). Last attempt: a scripted fault prevented the request (drop). Scripted fault 7 affects its deliveries: drop, once so far. 1 attempt failed. The sixth consecutive failure disables the webhook.",
         steps: ["Remove scripted fault 7 (drop): svc emulator fault remove 7"],
         unsent: [],
       },
@@ -161,11 +161,16 @@ describe("webhook diagnosis", () => {
           ),
         ).steps,
         summarizeHealth(failing, [droppedDelivery], [createFault("drop", { path: "/ho*" })]).steps,
+        summarizeHealth(failing, [droppedDelivery], [createFault("tamper")]).steps,
       ],
       [
         ["The scripted fault that caused this is no longer active."],
         ["The scripted fault that caused this is no longer active."],
         ["Remove scripted fault 1 (drop): svc emulator fault remove 1"],
+        [
+          "The scripted fault that caused this is no longer active.",
+          "Remove scripted fault 1 (tamper): svc emulator fault remove 1",
+        ],
       ],
     );
   });
@@ -181,7 +186,7 @@ describe("webhook diagnosis", () => {
       { explanation: messages, steps },
       {
         explanation:
-          "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Scripted fault 1 (tamper) has not affected a delivery yet. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+          "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Scripted fault 1 (tamper) has not affected its deliveries yet. 1 attempt failed. The sixth consecutive failure disables the webhook.",
         steps: [
           "Check the log of the receiver or its proxy.",
           "Remove scripted fault 1 (tamper): svc emulator fault remove 1",

@@ -3,7 +3,7 @@ import { matchesPathPattern } from "../../base/urls.ts";
 import type { listFaults } from "../emulator/faults.ts";
 import type { ResultOf } from "../operation.ts";
 import { describeRetrySchedule, type RetrySchedule } from "../webhook-retries.ts";
-import { type Attempt, describeAttemptOutcome, getCausingFault, type Webhook } from "./attempts.ts";
+import { type Attempt, type Delivery, describeAttemptOutcome, getCausingFault, type Webhook } from "./attempts.ts";
 
 /** A recommended action, with its command if there is one. */
 export interface RemedyStep {
@@ -105,9 +105,13 @@ const byError = new Map<string, Partial<Cause>>([
 
 export type Fault = ResultOf<typeof listFaults>[number];
 
-/** Returns the scripted faults that can still affect deliveries to a webhook. */
-export const findActiveFaults = ({ id, url, only_for_activities: wanted }: Webhook, faults: readonly Fault[]) =>
-  faults.filter(
+/** Returns the scripted faults that can still affect deliveries to a webhook, with their hits on these deliveries. */
+export function findActiveFaults(
+  { id, url, only_for_activities: wanted }: Webhook,
+  faults: readonly Fault[],
+  deliveries: readonly Delivery[],
+): readonly Fault[] {
+  const activeFaults = faults.filter(
     (fault) =>
       fault.direction === "outgoing" &&
       !isUsedUp(fault) &&
@@ -115,13 +119,21 @@ export const findActiveFaults = ({ id, url, only_for_activities: wanted }: Webho
       (fault.activity === undefined || wanted.includes(fault.activity)) &&
       (fault.path === undefined || (URL.canParse(url) && matchesPathPattern(new URL(url).pathname, fault.path))),
   );
+  const applied = deliveries.flatMap(({ attempts, postponement }) => [
+    postponement,
+    ...attempts.map(({ fault }) => fault),
+  ]);
+  // A fault counts its hits over all webhooks.
+  const countHits = (effect: Fault["effect"]) => applied.filter((fault) => fault?.effect === effect).length;
+  return activeFaults.map((fault) => ({ ...fault, hit: Math.min(fault.hit, countHits(fault.effect)) }));
+}
 
 export const isUsedUp = ({ count, hit }: Fault): boolean => count !== undefined && hit >= count;
 
 /** Describes a fault, such as `Scripted fault 1 affects its deliveries: tamper, 3 times so far.` */
 export const describeFault = ({ id, effect, hit }: Fault): string =>
   hit === 0
-    ? `Scripted fault ${id} (${effect}) has not affected a delivery yet.`
+    ? `Scripted fault ${id} (${effect}) has not affected its deliveries yet.`
     : `Scripted fault ${id} affects its deliveries: ${effect}, ${hit === 1 ? "once" : `${hit} times`} so far.`;
 
 /** Returns the step that removes a fault. */

@@ -68,7 +68,7 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
     forbidden === null &&
     deliveries.every(({ outcome }) => outcome === "waiting") &&
     !(facts.isPartial && deliveries.length === 0);
-  const acting = findActiveFaults(webhook, facts.faults);
+  const acting = findActiveFaults(webhook, facts.faults, deliveries);
   const unsentCount = { count: unsent.length, isPartial: facts.isPartial === true };
   const explanation =
     isUntouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.pastActivities, facts) : undefined;
@@ -230,9 +230,9 @@ function suggestSteps(
   acting: readonly Fault[],
   unsent: UnsentCount,
 ): RemedyStep[] {
-  const isScripted = last !== undefined && getCausingFault(last.attempt) !== undefined;
+  const causingEffect = last && getCausingFault(last.attempt);
   const steps: RemedyStep[] = acting.filter(({ hit }) => hit > 0).map(toFaultRemovalStep);
-  if (isScripted && acting.length === 0)
+  if (causingEffect !== undefined && !acting.some(({ effect }) => effect === causingEffect))
     steps.push({ kind: "fault", words: "The scripted fault that caused this is no longer active." });
   if (forbidden === null) steps.push(...(last ? diagnoseFailedAttempt(last.attempt).steps : []));
   else if (forbidden.includes("--webhook-allow"))

@@ -108,6 +108,23 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     assert.deepEqual([resent.exit, resent.stderr], [0, "All 1 arrived.\n"]);
   });
 
+  it("counts only the deliveries of the webhook that a scripted fault affected", async (t) => {
+    const { svc, json, emulator } = await startCliEmulator(t);
+    const { url } = await startReceiver(t);
+    await svc(create("First", url));
+    await svc(create("Second", url));
+    await svc("emulator fault add --direction outgoing --effect duplicate");
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const explain = async () => (await json<{ why: string[] }>("webhooks why 1")).why;
+    assert.deepEqual(await explain(), ["Scripted fault 1 affects its deliveries: duplicate, once so far."]);
+    await svc("emulator fault remove 1");
+    await svc("emulator fault add --direction outgoing --effect drop");
+    await svc("emulator deliveries resend 2");
+    await emulator.clock.advance({ by: 1 });
+    assert.deepEqual(await explain(), ["Scripted fault 2 (drop) has not affected its deliveries yet."]);
+  });
+
   it("counts failures since the webhook was last enabled", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Mine", deadUrl));
