@@ -1,5 +1,6 @@
 import type { createWebhook } from "../../../src/api/contracts/webhooks.ts";
 import { isHeaderName, isHeaderValue, type ResultOf } from "../../../src/api/operation.ts";
+import { isOnThisMachine } from "../../../src/files/machine.ts";
 import type { EmulatorSettings } from "../../domain/settings.ts";
 import { inTransaction } from "../../http/handler.ts";
 import { findForbiddenUrlReason } from "../../http/outgoing/receiver-rules.ts";
@@ -119,6 +120,5 @@ const pointsToAny = (url: string, addresses: readonly string[]): boolean =>
 
 function toAuthority(url: string): string {
   const { protocol, hostname, port } = new URL(url);
-  const isLoopback = hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
-  return `${isLoopback ? "localhost" : hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+  return `${isOnThisMachine(url) ? "localhost" : hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }

@@ -146,6 +146,7 @@ describe("webhooks.create", () => {
     const ownUrls = [
       `${routerUrl}/hook`,
       `http://localhost:${port}/`,
+      `http://tenant.localhost:${port}/`,
       `http://[::1]:${port}/`,
       `${clusters[0]!.url}/x`,
     ];
