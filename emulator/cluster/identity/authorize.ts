@@ -198,7 +198,8 @@ function redirectBack(
   return createRedirect(`${redirectTo}${redirectTo.includes("?") ? "&" : "?"}${query}`, headers);
 }
 
-const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
+/** Browsers resolve names below `localhost` to this machine (RFC 6761, 6.3). */
+const loopback = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$|^\[::1\]$|(?:^|\.)localhost$/;
 
 /**
  * A registered loopback URI can have any port (RFC 8252, 7.3). A client without registered URIs can use any https or

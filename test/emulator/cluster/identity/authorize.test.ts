@@ -88,7 +88,11 @@ describe("authorization request", () => {
   });
 
   const clients = [
-    { client_id: "web", client_name: "Web", redirect_uris: ["https://app.example/cb", "http://127.0.0.1:1/cb?x=1"] },
+    {
+      client_id: "web",
+      client_name: "Web",
+      redirect_uris: ["https://app.example/cb", "http://127.0.0.1:1/cb?x=1", "http://a.localhost:1/cb"],
+    },
     { client_id: "demo-cli", client_name: "<i>Any</i>" },
   ];
   const redirects: [string, string | undefined, boolean][] = [
@@ -98,12 +102,16 @@ describe("authorization request", () => {
     ["web", "http://127.0.0.1:55555/cb?x=1", true],
     ["web", "http://127.0.0.1:55555/cb", false],
     ["web", "http://127.0.0.1:55555/", false],
+    ["web", "http://a.localhost:1/cb", true],
+    ["web", "http://b.localhost:1/cb", false],
     ["web", undefined, false],
     ["demo-cli", "http://localhost:3000/", true],
     ["demo-cli", "http://[::1]:3000/", true],
     ["demo-cli", "https://anything.example/x", true],
     ["demo-cli", "http://anything.example/x", false],
     ["demo-cli", "http://127.0.0.1.evil.example/", false],
+    ["demo-cli", "http://localhost.evil.example/", false],
+    ["demo-cli", "http://evillocalhost/", false],
     ["demo-cli", "https://me@anything.example/", false],
     ["demo-cli", "http://localhost:3000/#x", false],
     ["demo-cli", "javascript:alert(1)", false],
