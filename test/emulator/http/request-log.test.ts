@@ -348,6 +348,22 @@ describe("GET /_emulator/requests", () => {
     );
   });
 
+  it("hides the requests of a former workspace that had the same ID and a token of the same name", async (t) => {
+    const { control, controlUrl } = await startTestEmulator(t);
+    const createTeam = async (name: string) => {
+      const { id } = (await control("POST", "workspaces", { body: { name } })).body as { id: number };
+      const created = await control("POST", "tokens/ci", { body: { role: "operate", workspace: name } });
+      const send = createSender(controlUrl, { authorization: `Bearer ${(created.body as { token: string }).token}` });
+      await send("POST", "contracts/T-1/sign", { body: { email: `${name}@acme.example` } });
+      return { id, text: JSON.stringify((await send("GET", "requests?bodies=true")).body) };
+    };
+    const former = await createTeam("a");
+    await control("POST", "reset");
+    const next = await createTeam("b");
+    const seen = [former, next].map(({ text }) => text.match(/\w@acme/g));
+    assert.deepEqual([next.id, ...seen], [former.id, ["a@acme"], ["b@acme"]]);
+  });
+
   it("requires the control plane token", async (t) => {
     const { router } = await startTestEmulator(t);
     const without: Record<string, string>[] = [{}, { authorization: "Bearer" }, { authorization: "Basic eDp5" }];
