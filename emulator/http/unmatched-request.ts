@@ -49,11 +49,13 @@ function respondToPreflight({ method, atPath }: HttpExchange): HttpResponse | un
 }
 
 /**
- * The method does not matter if nothing is declared at the path as sent. The location is relative, so that it works
- * with any name of this host (DECISIONS.md, C3).
+ * A declared path is not redirected, unless only a value makes it end with a slash. If nothing is declared at the path
+ * as sent, the method does not matter. The location is relative, so that it works with any name of this host
+ * (DECISIONS.md, C3).
  */
 function respondToOtherSlash({ method, parsedTarget, operations, atPath }: HttpExchange): HttpResponse | undefined {
   const { path, search } = parsedTarget;
+  if (atPath.some(({ operation }) => operation.lastTakesSlashes !== true)) return undefined;
   const match = operations.matchOtherSlash(atPath.length === 0 ? undefined : method, path);
   if (!match) return undefined;
   const location = match.documentedPath.split("/").map(encodeURIComponent).join("/");

@@ -89,7 +89,8 @@ export class OperationTable {
   /** Returns all operations of a path, for any method, in the order of declaration. */
   findAll(path: string): readonly BoundOperation[] {
     const input = path.split("/");
-    return this.#declaredRoutes.filter((route) => matchSegments(route, input)).map(({ bound }) => bound);
+    const routes = this.#declaredRoutes.filter((route) => matchSegments(route, input));
+    return routes.filter((route) => !routes.some((other) => hides(other, route))).map(({ bound }) => bound);
   }
 
   /**
@@ -107,9 +108,13 @@ export class OperationTable {
 
   #find(method: string | undefined, path: string): OperationMatch | undefined {
     const input = path.split("/");
+    let first: Route | undefined;
     for (const route of this.#routesByLength[input.length] ?? this.#routes) {
       const values = matchSegments(route, input);
-      if (!values || (method !== undefined && !route.methods.includes(method))) continue;
+      if (!values) continue;
+      first ??= route;
+      if (hides(first, route)) return undefined;
+      if (method !== undefined && !route.methods.includes(method)) continue;
       const params: Record<string, string> = Object.create(null);
       for (let i = 0; i < values.length; i += 1) if (route.names[i] !== undefined) params[route.names[i]!] = values[i]!;
       return { bound: route.bound, params };
@@ -149,6 +154,13 @@ function createRoute(bound: BoundOperation): Route {
     rank: lastTakesSlashes ? rank.replace(/1$/, "2") : rank,
   };
 }
+
+/**
+ * Returns whether a route takes a path from another one that also matches it. FastAPI continues with the next path if
+ * the method differs; in the framework of the contract API, the first path decides (DECISIONS.md, C1).
+ */
+const hides = (route: Route, other: Route): boolean =>
+  route.rank < other.rank && route.bound.operation.service.dialect === "platform";
 
 /** Returns the text for each declared segment, or undefined if the route does not accept the path. */
 function matchSegments(

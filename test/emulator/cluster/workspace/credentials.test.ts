@@ -79,6 +79,20 @@ describe("unsupported method", () => {
     await assertRejected(emulator, () => createSender(url)("PUT", intakes, { headers }), incorrectCredentials);
   });
 
+  for (const [method, path, allow] of [
+    ["GET", "workspace/files/uploads/", "POST"],
+    ["DELETE", "webhooks/hmac_key/", "GET"],
+    ["DELETE", "counter_parties/1/contacts/bulk/", "PATCH"],
+    ["PATCH", "contracts/T-1/key_pointers/bulk", "POST"],
+    ["PUT", "contracts/by_external_metadata/status", "GET"],
+  ] as const) {
+    it(`is that of the fixed path, not of one with a parameter: ${method} ${path}`, async (t) => {
+      const { api } = await startTestEmulator(t);
+      const { status, headers } = await api(method, `/api/v2.1/public/${path}`, { body: {} });
+      assert.deepEqual({ status, allow: headers.get("allow") }, { status: 405, allow });
+    });
+  }
+
   it("logs the reason of the rejection", async (t) => {
     const emulator = await startTestEmulator(t);
     await createSender(emulator.clusters[0]!.url)("PUT", intakes);
