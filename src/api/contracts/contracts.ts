@@ -19,9 +19,12 @@ import {
 
 /** The specification requires only an object. Documented keys are validated (DECISIONS.md, F12). */
 export const SendRequest = z.object({
-  to_emails: z.array(email).optional().describe("Recipients; replaces the configured recipients"),
-  cc_emails: z.array(email).optional().describe("CC addresses"),
-  bcc_emails: z.array(email).optional().describe("BCC addresses"),
+  to_emails: z
+    .array(email)
+    .optional()
+    .describe("Recipients of a draft for review (default: the counterparties' contacts); not signatories"),
+  cc_emails: z.array(email).optional().describe("CC addresses of a draft for review"),
+  bcc_emails: z.array(email).optional().describe(`BCC addresses; ${noEffectNote}`),
   attachment_formats: z
     .array(z.enum(["DOCX", "PDF", "TEMPLATE"]))
     .min(1)
@@ -110,7 +113,7 @@ export const sendContract = defineOperation({
   ...specifiedOperation,
   summary: "Send a contract to its counterparties",
   description:
-    "Ends the draft and requests the signatures. The emulator sends no e-mail: svc emulator emails lists each one with its link. Text and attachments are validated and discarded.",
+    "Ends the draft and requests the signatures, or shares the draft for review if its template requires it. The emulator sends no e-mail: svc emulator emails lists each one with its link. Text and attachments are validated and discarded.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties",
   request: { params: compositeParams, body: json(SendRequest.default({})) },
