@@ -1,6 +1,7 @@
+import { describeDuration } from "../../base/quantities.ts";
 import { pluralize } from "../../base/text.ts";
 import { extractHost } from "../../base/urls.ts";
-import { failuresUntilDisabled, type RetrySchedule } from "../webhook-retries.ts";
+import { deliveredRetentionMs, failuresUntilDisabled, type RetrySchedule } from "../webhook-retries.ts";
 import {
   type Delivery,
   describeAttemptOutcome,
@@ -58,7 +59,7 @@ export interface WebhookHealth extends ReturnType<typeof summarizeStreak> {
 
 export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHealth {
   const { deliveries, formatTime } = facts;
-  const streak = summarizeStreak(deliveries);
+  const streak = summarizeStreak(deliveries, { failureCount: webhook.failure_count, now: facts.now });
   const unsent = deliveries
     .filter((delivery) => isUndelivered({ ...delivery, webhook_status: webhook.status }))
     .toSorted(compareByAge);
@@ -114,8 +115,8 @@ const compareByAge = (a: Delivery, b: Delivery): number => compareStrings(a.crea
 type StreakFacts = ReturnType<typeof summarizeStreak>;
 
 /** Summarizes the failures since the last success, independently of the status of the webhook. */
-function summarizeStreak(deliveries: readonly Delivery[]) {
-  const { failed, failurePattern } = findFailureStreak(deliveries);
+function summarizeStreak(deliveries: readonly Delivery[], options?: Parameters<typeof findFailureStreak>[1]) {
+  const { failed, failurePattern } = findFailureStreak(deliveries, options);
   const [first, last] = [failed[0], failed.at(-1)];
   const delivered = deliveries.flatMap(({ attempts }) => attempts.filter(hasSucceeded).map(({ at }) => at));
   return {
@@ -189,8 +190,11 @@ function describeOutlook(
     return `${row}${again}. The ${ordinal} consecutive failure disables the webhook.`;
   if (streak.failed)
     return streak.failurePattern === null ? "Enabled again; no delivery has arrived since." : undefined;
-  return unsent > 0 ? "The last delivery arrived." : undefined;
+  if (unsent === 0) return undefined;
+  return streak.deliveredAt === null ? noRecentAttempt : "The last delivery arrived.";
 }
+
+const noRecentAttempt = `No attempt in the last ${describeDuration(deliveredRetentionMs)} (the retention period).`;
 
 const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth"][failuresUntilDisabled];
 

@@ -18,15 +18,27 @@ export const compareAttemptTimes = (a: DeliveryAttempt, b: DeliveryAttempt): num
 
 export const compareStrings = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
+interface StreakOptions {
+  /** Consecutive failures of the webhook until now. */
+  readonly failureCount?: number | undefined;
+  /** Current virtual time in milliseconds, or undefined if unknown. */
+  readonly now?: number | undefined;
+}
+
 /**
  * Returns the relevant failures in order, which are those since the last success. If some deliveries always fail while
  * others succeed, only their failures are returned, with a sentence about these deliveries.
  */
-export function findFailureStreak(deliveries: readonly Delivery[]) {
-  const attempts = deliveries.flatMap((delivery) =>
+export function findFailureStreak(deliveries: readonly Delivery[], { failureCount = 0, now }: StreakOptions = {}) {
+  const allAttempts = deliveries.flatMap((delivery) =>
     delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })),
   );
-  attempts.sort(compareAttemptTimes);
+  allAttempts.sort(compareAttemptTimes);
+  // Failed deliveries are retained for longer, so a success after an older failure may be dropped.
+  const oldest = now === undefined ? 0 : now - deliveredRetentionMs;
+  const attempts = allAttempts.filter(
+    ({ attempt }, i) => Date.parse(attempt.at) >= oldest || i >= allAttempts.length - failureCount,
+  );
   const sinceSuccess = listAttemptsSinceSuccess(attempts);
   for (const { getValue, describe, minDeliveries = 2 } of features) {
     const failing = [...groupBy(attempts, ({ delivery }) => getValue(delivery))].flatMap(([value, group]) =>
@@ -146,9 +158,10 @@ export function explainNoDeliveries(
     reasons.push(`${formatActivityCounts(all)} happened in workspace ${id} (${all[0]!.workspace})`);
   }
   if (otherActivities.length > 0) reasons.push(`this webhook belongs to workspace ${ownId} (${workspace})`);
-  if (before.length === 0 && other.length > 0) {
+  if (before.length === 0 && other.length > 0 && !mayBeDropped) {
     reasons.push(`in its workspace ${ownId} (${workspace}), only ${formatActivityCounts(other)} happened`);
   }
+  if (reasons.length === 0 && mayBeDropped) return `${begin}, and none happened in that time.`;
   return reasons.length === 0 ? `${begin}, and none has happened.` : `${begin}, but ${reasons.join("; ")}.`;
 }
 

@@ -6,7 +6,7 @@ import { createLatestReader } from "../../base/concurrency.ts";
 import { groupBy } from "../../base/object.ts";
 import { callOperation, connection } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
-import { formatMoment } from "./clock.ts";
+import { formatMoment, nowSeconds } from "./clock.ts";
 
 export type Delivery = OperationResult<"deliveries.list">["items"][number];
 export type Webhook = OperationResult<"emulator-webhooks.list">[number];
@@ -137,6 +137,10 @@ const deliveriesByWebhook = computed(() => groupBy(deliveries.value.values(), ({
 export const findDeliveriesTo = (id: number): readonly Delivery[] =>
   (deliveriesByWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
 
+const hourMs = 3_600_000;
+/** The findings depend on the time by days only, and are computed from all deliveries. */
+const nextHour = computed(() => Math.ceil(nowSeconds.value / hourMs) * hourMs);
+
 /** Findings about each webhook, by ID, once all deliveries are loaded. `svc webhooks why` shows the same. */
 export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
   () =>
@@ -147,6 +151,7 @@ export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
           isPartial: hasOlderDeliveries.value,
           faults: faults.value,
           formatTime: formatMoment,
+          now: nextHour.value,
         };
         return [webhook.id, assessWebhook(webhook, facts)];
       }),

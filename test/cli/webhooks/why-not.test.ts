@@ -64,7 +64,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     const { stdout } = await svc("webhooks why 1");
     assert.equal(
       stdout.split("\n")[2],
-      "No deliveries in the last 30 days (the retention period). Subscribed to CONTRACT_CREATED, but in its workspace 1 (Northwind Legal), only 1 COUNTER_PARTY_CREATED, 1 COUNTER_PARTY_CONTACT_CREATED happened.",
+      "No deliveries in the last 30 days (the retention period). Subscribed to CONTRACT_CREATED, and none happened in that time.",
     );
   });
 
