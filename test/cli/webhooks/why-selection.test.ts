@@ -105,6 +105,19 @@ describe("webhooks that svc webhooks why selects", () => {
     assert.match(result.stdout, /^The webhook was deleted\. /m);
   });
 
+  it("prefers a deleted webhook to the workspace with the same ID", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    await svc(create("Gone", deadUrl));
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    await svc("webhooks delete 1 --yes");
+    await svc(create("Other", `${deadUrl}/2`));
+    const result = await svc("webhooks why 1");
+    assert.match(result.stdout, /^Webhook 1 {2}workspace 1 {2}DELETED$/m);
+    const named = await svc(["webhooks", "why", "Northwind Legal"]);
+    assert.match(named.stdout, /^Webhook 2 {2}Other/);
+  });
+
   it("finds a deleted webhook by its URL, unless several had it or another one has it", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Gone", deadUrl));

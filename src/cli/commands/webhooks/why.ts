@@ -96,10 +96,15 @@ async function selectWebhooks(
     throw new CommandFailedError("not-found", "no_webhook", "No webhooks found.", { next: ["webhooks", "listen"] });
   }
   const namedWebhooks = findNamedWebhooks(argument, all);
-  if (namedWebhooks.length > 0) return readHealth(namedWebhooks, client, output);
+  // A deleted webhook comes before the workspace with the same ID.
+  const isWorkspaceId = namedWebhooks.every(
+    ({ id, workspace_id }) => String(workspace_id) === argument && String(id) !== argument,
+  );
+  if (!isWorkspaceId) return readHealth(namedWebhooks, client, output);
   const deletedIds = await findDeletedWebhooks(argument, client);
   const deletedReading = deletedIds.length === 1 ? await readDeletedWebhook(deletedIds[0]!, client) : undefined;
   if (deletedReading) return [deletedReading];
+  if (namedWebhooks.length > 0) return readHealth(namedWebhooks, client, output);
   if (deletedIds.length > 1) {
     throw new CommandFailedError("not-found", "no_webhook", `No webhook matches "${argument}".`, {
       hint: `Deleted webhooks with this URL: ${deletedIds.join(", ")}.`,
