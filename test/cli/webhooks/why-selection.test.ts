@@ -105,6 +105,16 @@ describe("webhooks that svc webhooks why selects", () => {
     assert.match(result.stdout, /^The webhook was deleted\. /m);
   });
 
+  it("does not suggest advancing the clock to the token of a workspace", async (t) => {
+    const { svc, json, emulator } = await startCliEmulator(t);
+    await svc(create("Bad", deadUrl));
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    const { token } = await json<{ token: string }>("emulator tokens create team --role operate --workspace 1");
+    const { stdout } = await svc("webhooks why", { env: { SVC_EMULATOR_TOKEN: token } });
+    assert.match(stdout, /^Next attempt 2031-01-02T03:09:05\.000Z, retry 1, 5 min after connection_refused$/m);
+  });
+
   it("prefers a deleted webhook to the workspace with the same ID", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Gone", deadUrl));

@@ -34,6 +34,15 @@ export interface WebhookReading {
   readonly deliveries: readonly Delivery[];
   readonly now: number;
   readonly trace?: Trace | undefined;
+  /** Whether the token is bound to a workspace, so that it cannot advance the clock. */
+  readonly isBound?: boolean | undefined;
+}
+
+interface FormatOptions {
+  readonly all: boolean;
+  readonly maxLines: number;
+  readonly columns: number;
+  readonly isBound: boolean | undefined;
 }
 
 /** Creates the findings about a webhook, for programs. Times are virtual. Unknown values are null. */
@@ -146,9 +155,9 @@ function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
 /** The conclusion comes last, where users look, after all evidence or as much as fits `maxLines` and `columns`. */
 export function formatFindings(
   findings: WebhookFindings,
-  { all, maxLines, columns }: { readonly all: boolean; readonly maxLines: number; readonly columns: number },
+  { all, maxLines, columns, isBound }: FormatOptions,
 ): StyledLine[] {
-  const conclusion = formatConclusion(findings, all);
+  const conclusion = formatConclusion(findings, all, isBound);
   const heading = formatHeading(findings.webhook);
   if (all) return [heading, ...formatEvidence(findings), ...conclusion];
   const wrap = (line: StyledLine) => wrapLine([{ text: stripStyles(line), paint: (text) => text }], columns);
@@ -158,7 +167,7 @@ export function formatFindings(
   return [heading, ...fittingEvidence, ...conclusion];
 }
 
-function formatConclusion(findings: WebhookFindings, showsAll: boolean): StyledLine[] {
+function formatConclusion(findings: WebhookFindings, showsAll: boolean, isBound?: boolean): StyledLine[] {
   const { since, why: reason, last_response: lastResponse, last_delivered_at: lastDeliveredAt } = findings;
   const [begin, ...rest] = reason;
   const first: StyledLine[] = since === null || begin === undefined ? reason.slice(0, 1) : [[red(begin)]];
@@ -169,7 +178,7 @@ function formatConclusion(findings: WebhookFindings, showsAll: boolean): StyledL
     ...(lastResponse === null ? [] : [`Last response: ${lastResponse}`]),
     ...formatCauses(findings.because_of ?? [], showsAll),
     ...(lastDeliveredAt === null ? [] : [`Last delivered ${lastDeliveredAt}`]),
-    ...formatNextSteps(findings),
+    ...formatNextSteps(findings, isBound),
   ];
 }
 
@@ -223,10 +232,10 @@ function formatHeading(webhook: WebhookFindings["webhook"]): StyledLine {
   return [name, `  ${title}  ${url}  `, styleState(status), `  workspace ${id} (${workspace})`];
 }
 
-function formatNextSteps(findings: WebhookFindings): StyledLine[] {
+function formatNextSteps(findings: WebhookFindings, isBound?: boolean): StyledLine[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUpDeliveries, steps } = findings;
   const lines = steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`));
-  if (next !== null) lines.unshift(formatNextAttempt(next, findings));
+  if (next !== null) lines.unshift(formatNextAttempt(next, findings, isBound));
   else if (failing && givenUpDeliveries.length > 0) lines.unshift("No retries are left.");
   return lines.length === 0 ? [] : ["", ...lines];
 }
@@ -254,12 +263,14 @@ const formatDeliveries = (all: WebhookFindings["skipped_deliveries"]): StyledLin
 function formatNextAttempt(
   at: string,
   { webhook: { status }, next_because: reason, next_attempt_is_due: isDue }: WebhookFindings,
+  isBound = false,
 ): string {
   if (isDue)
     return `An attempt has been due since ${at} without a result: it is in progress, or waits for other attempts or the disk`;
   if (status === "DELETED") return `Next attempt ${at}: skipped`;
   if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless you enable the webhook before then`;
-  return `Next attempt ${at}${reason === null ? "" : `, ${reason}`}. To make it now: svc emulator clock advance --to ${at}`;
+  const advanceHint = isBound ? "" : `. To make it now: svc emulator clock advance --to ${at}`;
+  return `Next attempt ${at}${reason === null ? "" : `, ${reason}`}${advanceHint}`;
 }
 
 const formatAttempt = ({ at, turn, status, error, activity, composite_id: contract, ok, because }: Attempt) => [

@@ -137,7 +137,10 @@ async function printForUsers(reads: readonly WebhookReading[], all: boolean, cli
   for (const reading of shownReadings) {
     const findings = buildFindings(await addTrace(reading, client));
     const room = maxLines - (isSingle ? 0 : table.length + 1);
-    await output.print(...(isSingle ? [] : [""]), ...formatFindings(findings, { all, maxLines: room, columns }));
+    await output.print(
+      ...(isSingle ? [] : [""]),
+      ...formatFindings(findings, { all, maxLines: room, columns, isBound: reading.isBound }),
+    );
   }
 }
 
@@ -223,8 +226,10 @@ async function readHealth(webhooks: readonly Webhook[], client: Client, output: 
     readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, client),
     getVirtualTime(client),
   ]);
+  let isBound = false;
   const faults = await client.call(listFaults).catch(async (error: unknown) => {
     if (!(error instanceof ServiceError && error.status === 403)) throw error;
+    isBound = true;
     await output.note("Faults are not checked: a token that is bound to a workspace cannot list them.");
     return [];
   });
@@ -246,7 +251,7 @@ async function readHealth(webhooks: readonly Webhook[], client: Client, output: 
   return webhooks.map((webhook) => {
     const log = logs.get(webhook.id)!;
     const health = assessWebhook(webhook, { ...log, faults, pastActivities, formatTime, now });
-    return { webhook, deliveries: log.deliveries, now, health };
+    return { webhook, deliveries: log.deliveries, now, health, isBound };
   });
 }
 
