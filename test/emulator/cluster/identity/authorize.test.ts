@@ -87,12 +87,9 @@ describe("authorization request", () => {
     }
   });
 
+  const redirect_uris = ["https://app.example/cb", "http://127.0.0.1:1/cb?x=1", "http://a.localhost:1/cb"];
   const clients = [
-    {
-      client_id: "web",
-      client_name: "Web",
-      redirect_uris: ["https://app.example/cb", "http://127.0.0.1:1/cb?x=1", "http://a.localhost:1/cb"],
-    },
+    { client_id: "web", client_name: "Web", redirect_uris },
     { client_id: "demo-cli", client_name: "<i>Any</i>" },
   ];
   const redirects: [string, string | undefined, boolean][] = [
