@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { startRoutedEmulator } from "../../support/routed-emulator.ts";
 import { exchangeBytes, parseResponse } from "../http/serving.ts";
 
@@ -145,7 +146,6 @@ describe("request target", () => {
 
 describe("invalid request target at a cluster", () => {
   it("is rejected in the same way, without an inbox entry", async (t) => {
-    const { startTestEmulator } = await import("../../support/emulator.ts");
     const emulator = await startTestEmulator(t);
     const { url, id } = emulator.clusters[0]!;
     const { host } = new URL(url);
@@ -161,7 +161,6 @@ describe("invalid request target at a cluster", () => {
 
 describe("whole URL as request target", () => {
   it("is accepted by the signed storage", async (t) => {
-    const { startTestEmulator } = await import("../../support/emulator.ts");
     const { api } = await startTestEmulator(t);
     const files = [{ filename: "a b.txt", content_type: "text/plain" }];
     const upload = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
