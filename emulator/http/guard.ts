@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { HttpExchange } from "./exchange.ts";
 import { createForbiddenResponse, type HttpResponse } from "./reply.ts";
 import { isProbe } from "./routing/operation-table.ts";
-import { parseAuthority, toOriginForm } from "./routing/path.ts";
+import { splitAbsoluteTarget } from "./routing/path.ts";
 
 /** Rejects requests that a page of another site could have sent. */
 export function createForbiddenCheck({
@@ -64,10 +64,11 @@ const isHostHeader = (name: string): boolean => name.length === 4 && name.toLowe
 
 /** Moves the host of an absolute target to the Host header (RFC 9112, 3.2.2). */
 export function applyTargetAuthority(request: IncomingMessage): void {
-  const { url = "", headers, rawHeaders } = request;
-  const authority = parseAuthority(url);
-  if (authority === undefined) return;
-  request.url = toOriginForm(url)!;
+  const absolute = splitAbsoluteTarget(request.url!);
+  if (!absolute) return;
+  const { authority, path } = absolute;
+  const { headers, rawHeaders } = request;
+  request.url = path;
   headers.host = authority;
   const index = rawHeaders.findIndex((name, i) => i % 2 === 0 && isHostHeader(name));
   if (index < 0) rawHeaders.push("host", authority);

@@ -9,7 +9,6 @@ import { hasBody, type RequestBodyReader } from "../bodies/request-body-reader.t
 import { filterEndToEndHeaders, setRequestHeader } from "../hop-by-hop.ts";
 import { createErrorResponse, type HttpResponse, retryAfterHeader } from "../reply.ts";
 import { noSniffHeader } from "../respond.ts";
-import { toOriginForm } from "../routing/path.ts";
 import type { ForwardedInfo } from "../trusted-proxies.ts";
 import { startForward } from "./dispatch.ts";
 
@@ -122,7 +121,7 @@ async function sendOnce(
 ): Promise<ForwardOutcome> {
   const { method = "", headers, rawHeaders, socket } = request;
   const isSafe = method === "GET" || method === "HEAD" || method === "OPTIONS";
-  const hasPath = toOriginForm(request.url!) !== undefined;
+  const hasPath = request.url![0] === "/";
   const target = hasPath ? undefined : request.url;
   const forwardedValue = formatForwardedHeader({ key, proxyInfo, target, remoteAddress: socket.remoteAddress ?? "" });
   const sending = startForward(agent, {

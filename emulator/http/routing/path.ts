@@ -1,23 +1,17 @@
 import { decodeUrlText } from "../../../src/api/secrets.ts";
 
 const escapedOrForeignPattern = /[%\x80-\xff]/;
-const authorityPattern = /^https?:\/\/[^/?#]*/i;
 const percentEscape = /%([0-9a-f]{2})/gi;
 
-/** Returns the authority of an absolute target: `localhost:4010`. Returns undefined for other targets. */
-export const parseAuthority = (target: string): string | undefined =>
-  target[0] === "/" ? undefined : authorityPattern.exec(target)?.[0].replace(/^https?:\/\//i, "");
-
 /**
- * Returns the path and query of a target (RFC 9112, 3.2), without the scheme and authority of an absolute target.
- * Returns undefined for a target without a path on this server, such as `*` or `ftp://host/`.
+ * Splits a whole URL as target (RFC 9112, 3.2.2) into its authority, `localhost:4010`, and its path and query. Returns
+ * undefined for other targets.
  */
-export function toOriginForm(target: string): string | undefined {
-  if (target[0] === "/") return target;
-  const prefix = authorityPattern.exec(target)?.[0];
-  if (prefix === undefined) return undefined;
-  const localTarget = target.slice(prefix.length);
-  return localTarget[0] === "/" ? localTarget : `/${localTarget}`;
+export function splitAbsoluteTarget(target: string): { readonly authority: string; readonly path: string } | undefined {
+  if (target[0] === "/") return undefined;
+  const [, authority, path = ""] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(target) ?? [];
+  if (authority === undefined) return undefined;
+  return { authority, path: path[0] === "/" ? path : `/${path}` };
 }
 
 const mayHaveDots = /\/(?:\.|%2e)/i;
