@@ -1,8 +1,8 @@
 import type { watchDeliveries as watchOperation } from "../../src/api/emulator/deliveries.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
-import { getMaxAttempts, skippedOutcomes } from "../../src/api/webhook-retries.ts";
+import { filterScheduled, hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
+import { getMaxAttempts, type RetrySchedule, skippedOutcomes } from "../../src/api/webhook-retries.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { isOneOf } from "../../src/base/object.ts";
 import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
@@ -113,7 +113,8 @@ function readHeaders(view: View, { id, webhook_id, workspace_id, created_at: at 
 export function toDeliveryRecord(view: View, row: Delivery, settings: ScheduleSettings) {
   const { id, webhook_id, workspace_id, activity, contract_id, label, outcome } = row;
   const webhook = view.get(webhookRows, webhook_id);
-  const lastAttempt = listAttempts(view, row).at(-1);
+  const rowAttempts = listAttempts(view, row);
+  const lastAttempt = rowAttempts.at(-1);
   return {
     ...{ id, webhook_id, workspace_id, activity, contract_id, outcome },
     ...(label !== undefined && { label }),
@@ -123,9 +124,21 @@ export function toDeliveryRecord(view: View, row: Delivery, settings: ScheduleSe
     last_response: lastAttempt ? formatLastResponse(lastAttempt) : null,
     next_attempt_at: row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at),
     postponement: toFaultRecord(row.postponement),
-    max_attempts: getMaxAttempts(getRetrySchedule(view.get(workspaces, workspace_id), settings)),
+    max_attempts: countMaxAttempts(row, rowAttempts, getRetrySchedule(view.get(workspaces, workspace_id), settings)),
     created_at: toIsoMillis(row.created_at),
   };
+}
+
+/** The schedule can have changed since the attempts, and the planned one is made in any case. */
+function countMaxAttempts(
+  { outcome, label, next_attempt_at }: Delivery,
+  rowAttempts: readonly DeliveryAttempt[],
+  retrySchedule: RetrySchedule,
+): number {
+  const scheduledCount = filterScheduled(rowAttempts).length;
+  // A delivery by another program has no schedule.
+  if (outcome === "failed" || label !== undefined) return scheduledCount;
+  return Math.max(getMaxAttempts(retrySchedule), scheduledCount + (next_attempt_at === null ? 0 : 1));
 }
 
 /** Another program may have recorded neither a status nor an error. */

@@ -273,7 +273,7 @@ describe("deliveries on the control plane", () => {
         last_response: "status 401",
         next_attempt_at: null,
         postponement: null,
-        max_attempts: 7,
+        max_attempts: 1,
         created_at: now,
         request_headers: delivery.headers,
         request_body: delivery.body,

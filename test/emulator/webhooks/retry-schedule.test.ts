@@ -72,6 +72,25 @@ describe("retry schedule of a workspace", () => {
       deliveries: [{ outcome: "failed", max_attempts: 1, seconds: [0] }],
     }));
 
+  it("counts the attempts that another schedule made or planned", async (t) => {
+    const sink = await startReceiver(t);
+    sink.respond(500);
+    const countMaxAttempts = async (before: readonly string[], after: readonly string[], minutes: number) => {
+      const { api, control, clock } = await startTestEmulator(t, { retrySchedule: [...before] });
+      const body = { title: "dead", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
+      await api("POST", "/api/v2.1/public/webhooks/", { body });
+      await createDraftContract(api);
+      await clock.advance({ by: minutes * 60_000 });
+      const other = await startTestEmulator(t, { retrySchedule: [...after] });
+      await other.control("PUT", "/state", { body: (await control("GET", "/state")).body as object });
+      const { items } = (await other.control("GET", "/deliveries")).body as { items: Delivery[] };
+      return items.map(({ outcome, attempts, max_attempts }) => [outcome, attempts.length, max_attempts]);
+    };
+    assert.deepEqual(await countMaxAttempts(["1m", "2m"], ["1m", "1m", "1m"], 5), [["failed", 3, 3]]);
+    assert.deepEqual(await countMaxAttempts(["1m", "2m", "10m"], ["1m"], 5), [["retrying", 3, 4]]);
+    assert.deepEqual(await countMaxAttempts(["1m", "2m", "10m"], ["1m", "1m", "1m", "1m"], 5), [["retrying", 3, 5]]);
+  });
+
   it("rejects a delay that is not a duration", async (t) => {
     await assert.rejects(startTestEmulator(t, { retrySchedule: ["soon"] }), {
       name: "InvalidOptionsError",
