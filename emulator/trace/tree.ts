@@ -225,8 +225,12 @@ function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   return sortedNodes;
 }
 
-/** `attempt:3.2` comes before `attempt:3.10`. Other names stay in order if they have no number. */
+/** `attempt:1.8` comes before `attempt:2.1`, and `attempt:3.2` before `attempt:3.10`. */
 const compareByTime = (a: TraceNode, b: TraceNode): number =>
-  Date.parse(a.at) - Date.parse(b.at) || parseNumber(a.id) - parseNumber(b.id);
+  Date.parse(a.at) - Date.parse(b.at) ||
+  parseFirstNumber(a.id) - parseFirstNumber(b.id) ||
+  parseNumber(a.id) - parseNumber(b.id);
+
+const parseFirstNumber = (id: string): number => Number.parseInt(id.slice(id.indexOf(":") + 1), 10);
 
 const parseNumber = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));

@@ -170,6 +170,31 @@ describe("trace", () => {
     assert.deepEqual(formatNodes(await traceOf(emulator, caller.trace)), ["request:4", "request:4 > attempt:1.2"]);
   });
 
+  it("lists resends in the order in which they were sent", async (t) => {
+    const sink = await startReceiver(t);
+    sink.respond(503);
+    const emulator = await startTestEmulator(t, manual);
+    await subscribe(emulator, { ...deadWebhook, url: sink.url });
+    for (const _ of [1, 2]) await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: "PT5M" });
+    await emulator.control("POST", "webhooks/1/disable");
+    await emulator.control("POST", "deliveries/1/resend");
+    sink.respond(200);
+    await createDraftContract(emulator.api);
+    const { body } = await emulator.control("POST", "webhooks/1/resend");
+    const sent = (body as { items: { id: number }[] }).items.map(({ id }) => id);
+    const [request] = (await traceOf(emulator, "delivery:3")).nodes.slice(-1).map(({ parent }) => parent);
+    const { nodes } = await traceOf(emulator, request!);
+    const resends = nodes.filter(({ parent }) => parent === request).map(({ id }) => id);
+    assert.deepEqual(
+      [sent, resends],
+      [
+        [1, 2, 3],
+        ["attempt:1.4", "attempt:2.3", "attempt:3.1"],
+      ],
+    );
+  });
+
   it("names a failure and the scripted fault behind it", async (t) => {
     const sink = await startReceiver(t);
     const emulator = await startTestEmulator(t, manual);
