@@ -22,11 +22,14 @@ interface ProxyOptions {
 /** Maximum size of recorded bodies. Larger bodies are forwarded but not recorded. */
 const maxRecordedBytes = 16 * 1024 * 1024;
 
+/** Maximum size of a head, as in the emulator. Browsers send the cookies of all programs on localhost. */
+const maxHeadBytes = 65_536;
+
 /** Forwards every request to a service byte for byte and reports each exchange. */
 export async function openRecordingProxy({ to, host, port: requestedPort, now, onExchange, onSkipped }: ProxyOptions) {
   const service = new URL(to);
   let isClosing = false;
-  const server = createServer(forwardRequest);
+  const server = createServer({ maxHeaderSize: maxHeadBytes }, forwardRequest);
   // Uploads can take long, and the service limits their duration.
   server.requestTimeout = 0;
   server.keepAliveTimeout = maxIdleConnectionMs;
@@ -68,6 +71,7 @@ export async function openRecordingProxy({ to, host, port: requestedPort, now, o
       // A flat list preserves the order, spelling and repetitions of headers.
       headers: headers.flat() as unknown as Record<string, string>,
       setHost: false,
+      maxHeaderSize: maxHeadBytes,
       lookup: lookupHost,
     });
     incoming.pipe(outgoing);

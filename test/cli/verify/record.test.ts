@@ -205,7 +205,9 @@ describe("svc verify proxy", () => {
       await proxy.saw('"ready"');
       const { url } = proxy.events()[0] as { url: string };
       const api = createSender(url, { "client-id": clientId!, "client-secret": clientSecret! });
-      await api("GET", "/api/v2.1/public/templates/");
+      // Browsers send the cookies of all programs on localhost.
+      const headers = { cookie: "x".repeat(60_000) };
+      assert.equal((await api("GET", "/api/v2.1/public/templates/", { headers })).status, 200);
       assert.equal((await proxy.completion).exit, 0);
       const recorded = (await readOperations(join(cwd, folder))).length;
       return { recorded, err: proxy.stderr().replaceAll(url, "URL").replaceAll(to, "TO").split("\n").slice(0, -2) };
