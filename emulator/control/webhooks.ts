@@ -93,8 +93,8 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   };
 }
 
-/** First attempts that the schedule is sending or about to send are excluded. */
+/** Attempts that the schedule is sending or about to send are excluded. */
 const isToSend = (row: Delivery, { status }: Webhook, now: number): boolean =>
-  isUndelivered({ ...row, webhook_status: status }) || isAwaitingRetry(row, now);
+  isUndelivered({ ...row, webhook_status: status }, now) || isAwaitingRetry(row, now);
 
 const compareByAge = (a: Delivery, b: Delivery): number => a.created_at - b.created_at || a.id - b.id;

@@ -109,10 +109,15 @@ interface DeliveryOutcome {
 export const isToBeSkipped = ({ next_attempt_at: next, webhook_status: status }: DeliveryOutcome): boolean =>
   next !== null && status !== "ACTIVE";
 
-/** Reports whether a delivery failed and has no further retry, so that it must be resent manually. */
-export const isUndelivered = (delivery: DeliveryOutcome): boolean =>
+/**
+ * Reports whether a delivery failed and has no further retry, so that it must be resent manually. If the current
+ * virtual time is given, due attempts are excluded, because they can be in progress when their webhook is disabled.
+ */
+export const isUndelivered = (delivery: DeliveryOutcome, now = Number.NEGATIVE_INFINITY): boolean =>
   delivery.label === undefined &&
-  (delivery.outcome === "failed" || delivery.outcome.startsWith("skipped_") || isToBeSkipped(delivery));
+  (delivery.outcome === "failed" ||
+    delivery.outcome.startsWith("skipped_") ||
+    (isToBeSkipped(delivery) && new Date(delivery.next_attempt_at!).getTime() > now));
 
 /**
  * Reports whether the last attempt of a delivery failed and the next one is pending, neither due nor running. Times are

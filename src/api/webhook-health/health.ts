@@ -61,7 +61,7 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
   const { deliveries, formatTime } = facts;
   const streak = summarizeStreak(deliveries, { failureCount: webhook.failure_count, now: facts.now });
   const unsent = deliveries
-    .filter((delivery) => isUndelivered({ ...delivery, webhook_status: webhook.status }))
+    .filter((delivery) => isUndelivered({ ...delivery, webhook_status: webhook.status }, facts.now))
     .toSorted(compareByAge);
   const { status, forbidden } = webhook;
   const isUntouched =
@@ -92,9 +92,13 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
 }
 
 /** Assesses a deleted webhook by the outcomes of its deliveries. */
-export function assessDeletedWebhook(deliveries: readonly Delivery[], at: WebhookFacts["formatTime"]): WebhookHealth {
+export function assessDeletedWebhook(
+  deliveries: readonly Delivery[],
+  at: WebhookFacts["formatTime"],
+  now?: number,
+): WebhookHealth {
   const streak = summarizeStreak(deliveries);
-  const unsent = deliveries.filter(isUndelivered).toSorted(compareByAge);
+  const unsent = deliveries.filter((delivery) => isUndelivered(delivery, now)).toSorted(compareByAge);
   const arrived = deliveries.filter(({ outcome }) => outcome === "delivered").length;
   const all = pluralize(deliveries.length, "retained delivery", "retained deliveries");
   const others = unsent.length === 0 ? "." : `; ${unsent.length} did not, and cannot be sent again.`;

@@ -128,3 +128,35 @@ describe("svc emulator webhooks resend", () => {
     );
   });
 });
+
+describe("an attempt that is in progress when its webhook is disabled or deleted", () => {
+  it("is neither resent nor reported as undelivered", async (t) => {
+    const { svc, json, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
+    const respondLater: (() => void)[] = [];
+    const attemptReceived = new Promise<void>((resolve) => {
+      app.respond((_, response) => {
+        respondLater.push(() => response.writeHead(200).end());
+        resolve();
+      });
+    });
+    await svc(create("Slow", app.url));
+    await createDraftContract(emulator.api);
+    await attemptReceived;
+    await svc("emulator webhooks disable 1");
+    assert.deepEqual(await json("emulator webhooks resend 1"), { items: [], remaining: 0 });
+    const disabled = JSON.parse((await svc("webhooks why 1 --json")).stdout);
+    assert.deepEqual([disabled.unsent_deliveries, disabled.next_attempt_is_due], [[], true]);
+    await svc("webhooks delete 1 --yes");
+    const { stdout } = await svc("webhooks why 1");
+    assert.match(stdout, /^The webhook was deleted\. Of 1 retained delivery, 0 arrived\.$/m);
+    assert.match(stdout, /^An attempt has been due since .* it is in progress, /m);
+    respondLater[0]!();
+    await emulator.clock.advance({ by: 1 });
+    assert.match(
+      (await svc("webhooks why 1")).stdout,
+      /^The webhook was deleted\. Of 1 retained delivery, 1 arrived\.$/m,
+    );
+    assert.equal(app.received.length, 1);
+  });
+});

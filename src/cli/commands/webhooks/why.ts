@@ -261,7 +261,7 @@ async function readDeletedWebhook(id: number, client: Client): Promise<WebhookRe
   const [first] = deliveries;
   if (!first) return undefined;
   const webhook: DeletedWebhook = { id, workspace_id: first.workspace_id, status: "DELETED" };
-  return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, formatTime) };
+  return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, formatTime, now) };
 }
 
 async function addTrace(reading: WebhookReading, client: Client): Promise<WebhookReading> {
