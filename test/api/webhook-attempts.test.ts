@@ -15,7 +15,7 @@ describe("webhook attempt diagnosis", () => {
 
   it("explains the failure of each response status", () =>
     assert.deepEqual(
-      [401, 404, 405, 429, 410, 302, 500, 422].map(
+      [401, 404, 405, 429, 410, 302, 304, 500, 422].map(
         (status) => diagnoseFailedAttempt(attempt({ status }), specifiedRetrySchedule).meaning,
       ),
       [
@@ -25,6 +25,7 @@ describe("webhook attempt diagnosis", () => {
         "Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed (5, 10, 20, 40, 80 and 160 minutes).",
         "Last attempt: 410 Gone. It is retried like any other failure.",
         "Last attempt: the receiver responded 302. Redirects are not followed.",
+        "Last attempt: the receiver responded 304.",
         "Last attempt: the receiver responded 500.",
         "Last attempt: the receiver responded 422.",
       ],
@@ -41,6 +42,7 @@ describe("webhook attempt diagnosis", () => {
     const suggest = (status: number) => diagnoseFailedAttempt(attempt({ status })).steps[0]?.words;
     assert.equal(suggest(429), "Raise the rate limit of the receiver.");
     assert.equal(suggest(500), "Check the log of the receiver or its proxy.");
+    assert.equal(suggest(304), "Fix the receiver.");
     assert.equal(suggest(302), "Respond without a redirect, or send to its target (--forward-to, or another webhook).");
   });
 

@@ -85,7 +85,8 @@ function explainStatus(
 ): Partial<Cause> | undefined {
   const specific = status === 429 ? explainTooManyRequests(schedule) : statuses.get(status);
   if (specific) return specific;
-  if (status >= 300 && status < 400) {
+  // 304 Not Modified has no other address.
+  if (status >= 300 && status < 400 && status !== 304) {
     const target = location === undefined ? "" : `, a redirect to ${location}`;
     return {
       meaning: `Last attempt: the receiver responded ${status}${target}. Redirects are not followed.`,
