@@ -217,6 +217,12 @@ function describeResponseFailure(
     const message = `The receiver did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
     return { code: "connect_timeout", message };
   }
+  // undici closes the connection after a 101 itself.
+  if (code === "UND_ERR_SOCKET" && error.message === "bad upgrade")
+    return {
+      code: "not_http",
+      message: "The receiver responded 101 (Switching Protocols), which is not a final response.",
+    };
   const failure = failuresByErrorCode[code];
   if (failure) {
     const hint = suggestsTlsServer(origin, code) ? " If it speaks TLS, use https:// in the webhook's URL." : "";

@@ -377,6 +377,7 @@ describe("receiver response", () => {
     ["a 200 without a last chunk", 200, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n", "abc"],
     ["a 200 with an invalid chunk", 200, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc", ""],
     ["a 503 after a 103, cut off", 503, `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 503 x\r\n${incomplete}`, "abc"],
+    ["a change of protocols", "not_http", "HTTP/1.1 101 x\r\nconnection: upgrade\r\nupgrade: y\r\n\r\n", undefined],
     ["no status after a 103", "connection_reset", "HTTP/1.1 103 Early Hints\r\n\r\n", undefined],
   ] as const) {
     it(`records ${name}`, async (t) => {
