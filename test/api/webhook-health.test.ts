@@ -113,10 +113,9 @@ describe("webhook diagnosis", () => {
       return { failing, since: since?.slice(0, 10) ?? null, explanation: explanation.join(" ") };
     };
     assert.deepEqual(assess({}, 31), {
-      failing: false,
+      failing: true,
       since: null,
-      explanation:
-        "No attempt in the last 30 days (the retention period). 1 delivery is undelivered and will not be retried.",
+      explanation: "No retained delivery has arrived. 1 delivery is undelivered and will not be retried.",
     });
     const later = [...deliveries, createDelivery(2, [40 * day], { next_attempt_at: formatIsoTime(40 * day + 5) })];
     assert.equal(assess({ failure_count: 1 }, 40, later).since, "2031-02-11");

@@ -1,7 +1,6 @@
-import { describeDuration } from "../../base/quantities.ts";
 import { pluralize } from "../../base/text.ts";
 import { extractHost } from "../../base/urls.ts";
-import { deliveredRetentionMs, failuresUntilDisabled, type RetrySchedule } from "../webhook-retries.ts";
+import { failuresUntilDisabled, type RetrySchedule } from "../webhook-retries.ts";
 import {
   type Delivery,
   describeAttemptOutcome,
@@ -73,10 +72,11 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
   const unsentCount = { count: unsent.length, isPartial: facts.isPartial === true };
   const explanation =
     isUntouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.pastActivities, facts) : undefined;
+  const hasOnlyLost = unsent.length > 0 && streak.deliveredAt === null;
   return {
     ...streak,
     state: describeState(webhook, streak),
-    failing: status !== "ACTIVE" || forbidden !== null || streak.failed !== undefined || isUntouched,
+    failing: status !== "ACTIVE" || forbidden !== null || streak.failed !== undefined || isUntouched || hasOnlyLost,
     isUntouched,
     explanation: [
       ...describeFailures(streak, formatTime, webhook.retry_schedule, facts.isPartial),
@@ -195,10 +195,8 @@ function describeOutlook(
   if (streak.failed)
     return streak.failurePattern === null ? "Enabled again; no delivery has arrived since." : undefined;
   if (unsent === 0) return undefined;
-  return streak.deliveredAt === null ? noRecentAttempt : "The last delivery arrived.";
+  return streak.deliveredAt === null ? "No retained delivery has arrived." : "The last delivery arrived.";
 }
-
-const noRecentAttempt = `No attempt in the last ${describeDuration(deliveredRetentionMs)} (the retention period).`;
 
 const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth"][failuresUntilDisabled];
 

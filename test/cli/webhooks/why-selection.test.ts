@@ -115,6 +115,18 @@ describe("webhooks that svc webhooks why selects", () => {
     assert.match(stdout, /^Next attempt 2031-01-02T03:09:05\.000Z, retry 1, 5 min after connection_refused$/m);
   });
 
+  it("does not say that a delivery arrived if all were skipped before the webhook was enabled", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    await svc(create("Mine", deadUrl));
+    await svc("emulator webhooks disable 1");
+    await createDraftContract(emulator.api);
+    await emulator.clock.advance({ by: 1 });
+    await svc("emulator webhooks enable 1");
+    const { exit, stdout } = await svc("webhooks why 1");
+    assert.equal(exit, 1);
+    assert.match(stdout, /^No retained delivery has arrived\.\n1 delivery is undelivered and will not be retried\.$/m);
+  });
+
   it("prefers a deleted webhook to the workspace with the same ID", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Gone", deadUrl));
