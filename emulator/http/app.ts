@@ -9,11 +9,11 @@ import {
   type onRequestHookHandler,
 } from "fastify";
 import { EmulatorBugError } from "../../src/base/errors.ts";
+import { maxHeadBytes } from "../../src/base/response-quirks.ts";
 import { maxIdleConnectionMs, waitForNextTurn } from "../../src/base/timing.ts";
 import { HttpExchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
 import { applyTargetAuthority, createForbiddenCheck, createPreflightResponse, isPreflight } from "./guard.ts";
 import type { RequestFault } from "./handler.ts";
-import { maxHeadBytes } from "./outgoing/dispatch.ts";
 import type { ForwardedRequest } from "./outgoing/forward-to-leader.ts";
 import { ambiguousTargetResponse, createJsonResponse, type HttpResponse, notReadyResponse } from "./reply.ts";
 import { noSniffHeader, sandboxHeader, sendResponse, setHeaders } from "./respond.ts";

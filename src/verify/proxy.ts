@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, request as requestHttp, type Server
 import { request as requestHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
+import { maxHeadBytes } from "../base/response-quirks.ts";
 import { maxIdleConnectionMs } from "../base/timing.ts";
 import { lookupHost } from "../files/machine.ts";
 import { pairHeaders } from "./exchange.ts";
@@ -21,9 +22,6 @@ interface ProxyOptions {
 
 /** Maximum size of recorded bodies. Larger bodies are forwarded but not recorded. */
 const maxRecordedBytes = 16 * 1024 * 1024;
-
-/** Maximum size of a head, as in the emulator. Browsers send the cookies of all programs on localhost. */
-const maxHeadBytes = 65_536;
 
 /** Forwards every request to a service byte for byte and reports each exchange. */
 export async function openRecordingProxy({ to, host, port: requestedPort, now, onExchange, onSkipped }: ProxyOptions) {

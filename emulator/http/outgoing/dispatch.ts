@@ -1,15 +1,9 @@
 import type { Readable } from "node:stream";
 import { Agent, buildConnector, type Dispatcher, errors } from "undici";
 import { createDeferred } from "../../../src/base/concurrency.ts";
-import { createContinueSkippingConnector, hasNoBody } from "../../../src/base/response-quirks.ts";
+import { createContinueSkippingConnector, hasNoBody, maxHeadBytes } from "../../../src/base/response-quirks.ts";
 import { lookupHost } from "../../../src/files/machine.ts";
 import { Passthrough } from "../reply.ts";
-
-/**
- * Maximum size of a head, which is four times Node's default: other clients are less strict, and browsers send the
- * cookies of all programs on localhost.
- */
-export const maxHeadBytes = 65_536;
 
 /** Creates a client of servers that are not the emulator's own. */
 export const createAgent = (connect: buildConnector.BuildOptions, options: Agent.Options): Agent =>

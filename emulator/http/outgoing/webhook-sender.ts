@@ -5,12 +5,13 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { decodeForDisplay } from "../../../src/base/content-codings.ts";
 import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
+import { maxHeadBytes } from "../../../src/base/response-quirks.ts";
 import { DeadlineList } from "../../../src/base/timing.ts";
 import { decodeLocation } from "../../../src/base/urls.ts";
 import { lookupHost } from "../../../src/files/machine.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
 import type { Passthrough } from "../reply.ts";
-import { createAgent, type ForwardResult, maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
+import { createAgent, type ForwardResult, type PendingForward, startForward } from "./dispatch.ts";
 import {
   type ForbiddenReason,
   findForbiddenAddressReason,
