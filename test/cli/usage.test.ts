@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -248,12 +249,15 @@ describe("invalid command line", () => {
   for (const [command, rest] of [
     ["emulator start", ""],
     ["emulator start --detach", ""],
+    ["emulator start --detach --file new/folder/state.json", ""],
     ["emulator exec", " -- true"],
   ] as const) {
-    it(`suggests the host of an address: svc ${command} --webhook-allow`, async () => {
-      const { exit, stderr } = await runCli(`${command} --webhook-allow https://hooks.example.com/x${rest}`);
+    it(`suggests the host of an address, and creates nothing: svc ${command} --webhook-allow`, async (t) => {
+      const cwd = await createTestFolder(t);
+      const { exit, stderr } = await runCli(`${command} --webhook-allow https://hooks.example.com/x${rest}`, { cwd });
       const rule = 'error: --webhook-allow must be host, host:port or *.domain, got "https://hooks.example.com/x".';
       assert.deepEqual([exit, stderr.split("\n")[0]], [2, `${rule} Did you mean hooks.example.com?`]);
+      assert.deepEqual(await readdir(cwd), []);
     });
   }
 

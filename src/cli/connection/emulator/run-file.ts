@@ -198,20 +198,19 @@ export const createUntrustedStateError = (state: string, hint: string): CommandF
   });
 
 /**
- * Creates a `.svc` folder for a state. git ignores the folder, because its contents are secrets of this machine.
- * Returns a function for a failed start. The function removes the created folders, unless they contain other files by
- * then.
+ * Creates the folder of a state. git ignores a `.svc` folder, because its contents are secrets of this machine. Returns
+ * a function for a failed start. The function removes the created folders, unless they contain other files by then.
  */
 export async function makeStateFolder(state: string): Promise<() => Promise<void>> {
   const folder = dirname(state);
-  if (basename(folder) !== dirname(defaultStateFile)) return async () => {};
+  const isOurs = basename(folder) === dirname(defaultStateFile);
   const topmost = await makeFolder(folder).catch(() => undefined);
   const createdNames: string[] = [];
-  if (topmost !== undefined) {
+  if (isOurs && topmost !== undefined) {
     await excludeFromGit(folder);
     createdNames.push(gitignoreFile);
   }
-  if (!(await hasOriginMarker(folder)) && (await markNewState(state))) createdNames.push(originFile);
+  if (isOurs && !(await hasOriginMarker(folder)) && (await markNewState(state))) createdNames.push(originFile);
   return async () => {
     const otherNames = (await readdir(folder).catch(() => [])).filter((name) => !createdNames.includes(name));
     if (topmost === undefined ? otherNames.some((name) => name.startsWith(basename(state))) : otherNames.length > 0)
