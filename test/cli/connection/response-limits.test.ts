@@ -33,7 +33,7 @@ describe("endless response", () => {
       const [server, cwd] = [await startEndlessServer(t), await createTestFolder(t)];
       const { exit, stderr } = await runCli([...line.split(" "), "--base-url", server.url, ...quick], {
         cwd,
-        env: { ...credentials, ...env, SVC_EMULATOR_URL: server.url },
+        env: { ...credentials, ...env, SVC_EMULATOR_URL: server.url, SVC_CONFIG_DIR: await createTestFolder(t) },
       });
       assert.deepEqual(
         [exit, stderr],
