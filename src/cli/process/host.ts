@@ -55,6 +55,9 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
   }
 }
 
+/** Shows the cursor, which prompts and spinners hide. */
+export const showCursor = (stream: OutputStream): Promise<void> => write(stream, "\x1b[?25h");
+
 /** Prints captured output of another run of this program byte for byte, because it is already escaped. */
 export const forwardOutput = (stream: OutputStream, bytes: Uint8Array): Promise<void> => write(stream, bytes);
 

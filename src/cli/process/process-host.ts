@@ -1,7 +1,7 @@
 import { runAfterDelay, systemWallClock } from "../../base/clock.ts";
 import { signalCodes } from "./exit.ts";
 import { CommandFailedError } from "./failure.ts";
-import { type Host, type ParentProcess, parentPidVariable, type SignalName, waitForFlush, write } from "./host.ts";
+import { type Host, type ParentProcess, parentPidVariable, type SignalName, showCursor, waitForFlush } from "./host.ts";
 
 /** Time for output that a pipe has not accepted. A stalled reader cannot delay the exit. */
 const maxFlushMs = 50;
@@ -44,7 +44,7 @@ const findParentRun = (): ParentProcess | undefined =>
 
 /** Prompts and spinners hide the cursor, which the shell needs while Ctrl-Z suspends the process. */
 function suspendSelf(): void {
-  if (process.stderr.isTTY && process.env.TERM !== "dumb") void write(process.stderr, "\x1b[?25h");
+  if (process.stderr.isTTY && process.env.TERM !== "dumb") void showCursor(process.stderr);
   // The listener is removed instead of sending SIGSTOP, which would also stop a process that no shell can continue.
   process.off("SIGTSTP", suspendSelf);
   process.kill(process.pid, "SIGTSTP");
