@@ -71,10 +71,10 @@ export const deliveryHandlers = {
 
 type ScheduleSettings = Pick<EmulatorSettings, "retrySchedule">;
 
-export const toListRecord = (view: View, row: Delivery, settings: ScheduleSettings) => ({
-  ...toDeliveryRecord(view, row, settings),
-  attempts: listAttempts(view, row).map(toAttemptRecord),
-});
+export function toListRecord(view: View, row: Delivery, settings: ScheduleSettings) {
+  const attempts = listAttempts(view, row);
+  return { ...toDeliveryRecord(view, row, settings, attempts), attempts: attempts.map(toAttemptRecord) };
+}
 
 type DeliveryQuery = InputOf<typeof watchOperation>["query"];
 
@@ -87,7 +87,7 @@ const toFilter = (view: View, { webhook: webhook_id, activity, contract, outcome
 function readDelivery(view: View, id: number, settings: EmulatorSettings, fail: Fail<"no-such-delivery">) {
   const { delivery, ...details } = showDelivery(view, id, settings.webhookJson) ?? fail("no-such-delivery", { id });
   return {
-    ...toDeliveryRecord(view, delivery, settings),
+    ...toDeliveryRecord(view, delivery, settings, details.attempts),
     request_headers: details.headers ?? readHeaders(view, delivery, details.requestBody),
     request_body: details.requestBody,
     attempts: details.attempts.map((attempt) => ({
@@ -110,10 +110,14 @@ function readHeaders(view: View, { id, webhook_id, workspace_id, created_at: at 
 }
 
 /** Includes the status of the webhook, which decides whether the planned attempt is sent (DECISIONS.md, C18). */
-export function toDeliveryRecord(view: View, row: Delivery, settings: ScheduleSettings) {
+export function toDeliveryRecord(
+  view: View,
+  row: Delivery,
+  settings: ScheduleSettings,
+  rowAttempts: readonly DeliveryAttempt[] = listAttempts(view, row),
+) {
   const { id, webhook_id, workspace_id, activity, contract_id, label, outcome } = row;
   const webhook = view.get(webhookRows, webhook_id);
-  const rowAttempts = listAttempts(view, row);
   const lastAttempt = rowAttempts.at(-1);
   return {
     ...{ id, webhook_id, workspace_id, activity, contract_id, outcome },
