@@ -111,7 +111,7 @@ const maskFrames = (operation: string, { text }: EventFrames): EventFrames =>
 function mask(value: unknown, name: string, operation: string): unknown {
   if (typeof value === "string") {
     if (isSecret(name) || (isRaw(operation) && (name === "body" || name === "headers"))) return hiddenSecret;
-    if (name === "header") return redactText(redactHeaderLine(value));
+    if (name === "header") return redactHeaderLine(value);
     if (name === "ref" && value.startsWith("device:")) return `device:${hiddenSecret}`;
     if (isRaw(operation) && name === "target") return redactTarget(value, undefined);
     return name === "url" ? redactReceiverUrl(value) : redactText(redactUrl(value));

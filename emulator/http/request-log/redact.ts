@@ -35,10 +35,12 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   return redacted;
 }
 
-/** Returns `name: value` of a scripted fault without the value of a secret name. */
+/** Returns `name: value` of a scripted fault without the value of a secret name and without credentials. */
 export const redactHeaderLine = (line: string): string =>
-  line.replace(/^([^:]*)(: ?).+$/s, (visible, name: string, colon: string) =>
-    isSecretName(name) ? `${name}${colon}${mask}` : visible,
+  redactText(
+    line.replace(/^([^:]*)(: ?).+$/s, (visible, name: string, colon: string) =>
+      isSecretName(name) ? `${name}${colon}${mask}` : visible,
+    ),
   );
 
 /** Headers of a webhook, whatever their names, often authenticate its sender. */
@@ -46,7 +48,7 @@ const isSecretField = (name: string): boolean => isSecretName(name) || name === 
 
 /** Returns a JSON body without the values of secret fields and without credentials in its strings. */
 export function redactBody(value: unknown, name = ""): unknown {
-  if (name === "header" && typeof value === "string") return redactText(redactHeaderLine(value));
+  if (name === "header" && typeof value === "string") return redactHeaderLine(value);
   if (typeof value === "string") return isSecretField(name) ? mask : redactText(value);
   if (Array.isArray(value)) return value.map((item) => redactBody(item, name));
   if (typeof value !== "object" || value === null) return value;
