@@ -25,6 +25,7 @@ import {
   type ExplanationOptions,
   explainNoDeliveries,
   findFailureStreak,
+  type StreakOptions,
 } from "./streak.ts";
 
 /** Data of a webhook. */
@@ -119,7 +120,7 @@ const compareByAge = (a: Delivery, b: Delivery): number => compareStrings(a.crea
 type StreakFacts = ReturnType<typeof summarizeStreak>;
 
 /** Summarizes the failures since the last success, independently of the status of the webhook. */
-function summarizeStreak(deliveries: readonly Delivery[], options?: Parameters<typeof findFailureStreak>[1]) {
+function summarizeStreak(deliveries: readonly Delivery[], options?: StreakOptions) {
   const { failed, failurePattern } = findFailureStreak(deliveries, options);
   const [first, last] = [failed[0], failed.at(-1)];
   const delivered = deliveries.flatMap(({ attempts }) => attempts.filter(hasSucceeded).map(({ at }) => at));

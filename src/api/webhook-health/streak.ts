@@ -18,7 +18,7 @@ export const compareAttemptTimes = (a: DeliveryAttempt, b: DeliveryAttempt): num
 
 export const compareStrings = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-interface StreakOptions {
+export interface StreakOptions {
   /** Consecutive failures of the webhook until now. */
   readonly failureCount?: number | undefined;
   /** Current virtual time in milliseconds, or undefined if unknown. */
