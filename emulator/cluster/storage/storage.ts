@@ -40,7 +40,7 @@ export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", C
       const bytes = verifyUpload(context.request.headers, body, createRequestIds(context), context.fail);
       const blob = await context.blobs.put(bytes, maxBytes);
       await context.store.transaction("storage.put", (tx) => {
-        // While the bytes arrived, the workspace can have been removed, or the state replaced.
+        // While the bytes arrived, the workspace can have been removed.
         if (!tx.get(storedObjects, object.key))
           return context.fail("storage-signature-mismatch", createRequestIds(context));
         return tx.put(storedObjects, { ...object, blob });
