@@ -5,7 +5,7 @@ import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
 import { createDraftContract } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
-import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
+import { createTokenAddress, getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 import { startRelay } from "./relay.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -187,15 +187,11 @@ describe("console behind a proxy", { skip }, () => {
   it("follows the stream of a new session, not that of the earlier one", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);
-    const createAddress = async (role: string) => {
-      const { body } = await emulator.control("POST", `tokens/${role}-token`, { body: { role } });
-      return createConsoleAddress({ controlUrl: emulator.controlUrl, token: (body as { token: string }).token });
-    };
-    await page.goto(await createAddress("admin"));
+    await page.goto(await createTokenAddress(emulator, "admin"));
     await page.getByText("2031-01-02").first().waitFor();
     const reopened = page.waitForRequest(events);
     const other = await page.context().newPage();
-    await other.goto(await createAddress("read"));
+    await other.goto(await createTokenAddress(emulator, "read"));
     await other.getByText("Signed in with role read").waitFor();
     const { token } = (await page.evaluate(`({ token: localStorage.getItem("svc-session") })`)) as { token: string };
     assert.equal((await reopened).headers().authorization, `Bearer ${token}`);

@@ -12,6 +12,16 @@ export async function openConsole(page: Tab, emulator: TestEmulator, hash = "#/"
   if (hash !== "#/") await page.goto(getViewUrl(emulator, hash));
 }
 
+/** Returns an address that signs in with a new token of this role. */
+export async function createTokenAddress(
+  { control, controlUrl }: TestEmulator,
+  role: "read" | "operate" | "admin",
+  name = `${role}-token`,
+): Promise<string> {
+  const { body } = await control("POST", `tokens/${name}`, { body: { role } });
+  return createConsoleAddress({ controlUrl, token: (body as { token: string }).token });
+}
+
 export const getViewUrl = (emulator: TestEmulator, hash: string): string => `${emulator.controlUrl}/ui/${hash}`;
 
 export interface ConsoleFixture {

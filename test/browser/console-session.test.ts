@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
 import { startTestEmulator } from "../support/emulator.ts";
-import { getViewUrl, openConsole } from "./console-scene.ts";
+import { createTokenAddress, getViewUrl, openConsole } from "./console-scene.ts";
 import { startSite } from "./every-page.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -63,10 +63,8 @@ describe("console session in a browser", { skip }, () => {
       ["operate", allowed, off("admin", "operate")],
       ["admin", allowed, allowed],
     ] as const) {
-      const { body } = await emulator.control("POST", `tokens/${role}-token`, { body: { role } });
-      const { token } = body as { token: string };
       await page.goto("about:blank");
-      await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
+      await page.goto(await createTokenAddress(emulator, role));
       assert.deepEqual(await stateOf("+5 min"), passing, role);
       // A reload uses the stored session.
       await page.goto(getViewUrl(emulator, "#/snapshots"));
@@ -80,9 +78,7 @@ describe("console session in a browser", { skip }, () => {
   it("explains to keyboard users why a button is disabled", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);
-    const { body } = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
-    const { token } = body as { token: string };
-    await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
+    await page.goto(await createTokenAddress(emulator, "read"));
     await page.getByRole("button", { name: "+5 min", exact: true }).press("Enter");
     const reason = "This requires a token with the role operate. Your token has the role read.";
     await page.getByRole("status").filter({ hasText: reason }).waitFor();
@@ -92,10 +88,8 @@ describe("console session in a browser", { skip }, () => {
   it("shows the permissions of a token in a narrow window without overflow", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);
-    const { body } = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
-    const { token } = body as { token: string };
     await page.setViewportSize({ width: 320, height: 640 });
-    await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
+    await page.goto(await createTokenAddress(emulator, "read"));
     await page.getByText("Signed in with role read").waitFor();
     const { x, width } = (await page.locator(".search input").boundingBox())!;
     assert.ok(x + width <= 320, `the search ends at ${x + width}`);
@@ -104,9 +98,7 @@ describe("console session in a browser", { skip }, () => {
   it("says when a session ends after its token was revoked", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);
-    const { body } = await emulator.control("POST", "tokens/anna", { body: { role: "operate" } });
-    const { token } = body as { token: string };
-    await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
+    await page.goto(await createTokenAddress(emulator, "operate", "anna"));
     await page.getByText("2031-01-02").first().waitFor();
     await emulator.control("DELETE", "tokens/anna");
     await page

@@ -5,7 +5,13 @@ import { createConsoleAddress } from "../support/console.ts";
 import { createDraftContract } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { listViolations, listViolationsByScheme } from "./barriers.ts";
-import { getViewUrl, openConsole, startFailingWebhookStory, startFullStory } from "./console-scene.ts";
+import {
+  createTokenAddress,
+  getViewUrl,
+  openConsole,
+  startFailingWebhookStory,
+  startFullStory,
+} from "./console-scene.ts";
 import { findIllegibleParts } from "./legible.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -188,8 +194,7 @@ describe("console view", { skip }, () => {
     const page = await tab(t);
     await page.emulateMedia({ forcedColors: "active" });
     const { emulator } = await startFailingWebhookStory(t);
-    const { body } = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
-    await page.goto(await createConsoleAddress({ ...emulator, token: (body as { token: string }).token }));
+    await page.goto(await createTokenAddress(emulator, "read"));
     const areDifferent = async (property: string, ...selectors: readonly [string, string]) => {
       for (const selector of selectors) await page.locator(selector).first().waitFor();
       const [one, other] = selectors.map(

@@ -5,11 +5,10 @@ import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { startCertifyConsole } from "../support/cli/certify-console.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
-import { createConsoleAddress } from "../support/console.ts";
 import { createSentContract } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
+import { createTokenAddress, getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
 
@@ -114,11 +113,8 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await item.getByText(hmac_key!).waitFor();
     assert.equal((await page.content()).includes(client_secret!), false);
 
-    const { token } = (await emulator.control("POST", "tokens/viewer", { body: { role: "read" } })).body as {
-      token: string;
-    };
     await page.goto("about:blank");
-    await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
+    await page.goto(await createTokenAddress(emulator, "read"));
     await page.goto(getViewUrl(emulator, "#/workspaces"));
     await item.getByText("Hidden: a token with the role read shows no secrets.").first().waitFor();
     assert.equal(await page.getByRole("button", { name: /^Show/ }).count(), 0);
