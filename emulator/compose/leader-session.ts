@@ -38,8 +38,8 @@ import type { StateSource } from "./state-source.ts";
 
 interface LeaderSessionOptions {
   readonly origin: StateSource | undefined;
-  /** True if the process has led before. Its clock then continues from the shared state. */
-  readonly hasLedBefore: boolean;
+  /** True if the process continues what another one led. Seed and clock are then those of the state, not its options. */
+  readonly isTakeover: () => boolean;
   readonly onLeading: (leadership: Leadership) => void;
 }
 
@@ -93,7 +93,7 @@ async function open(
   const { listeners, standby, runFile, log } = context;
   const { instance_id: instanceId } = readiness;
   const { router: routerListener, isShared } = listeners;
-  const { origin, hasLedBefore } = sessionOptions;
+  const { origin, isTakeover } = sessionOptions;
   const abandonment = new AbortController();
   const closeSignal = AbortSignal.any([context.closeSignal, abandonment.signal]);
   const ids = createRenewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
@@ -102,8 +102,8 @@ async function open(
     file,
     database: options.store === undefined ? undefined : toDatabaseOptions(options.store, context, sessionOptions),
     seed,
-    isSeedChosen: options.seed !== undefined && !hasLedBefore,
-    isStartChosen: options.clock?.start !== undefined && !hasLedBefore,
+    isSeedChosen: () => options.seed !== undefined && !isTakeover(),
+    isStartChosen: () => options.clock?.start !== undefined && !isTakeover(),
     ids,
     wall,
     report: log,
@@ -129,7 +129,7 @@ async function open(
 
   const startTime = resolveStartTime(options, seed);
   const clock = await VirtualClock.open(store, wall, {
-    ...(hasLedBefore ? {} : options.clock),
+    ...(isTakeover() ? {} : options.clock),
     now: startTime,
     storedAt: snapshotHead?.snapshot.at,
     changedAt: readLastChangeTime(store),

@@ -84,7 +84,7 @@ export class LeadershipLifecycle {
   /** Leads as soon as possible. After the first connection, database errors do not end the wait. */
   async #startSession(origin: StateSource | undefined): Promise<LeaderSession> {
     const { abortSignal, standby, wall, log } = this.#context;
-    const hasLedBefore = this.#latest !== undefined;
+    const isTakeover = () => this.#latest !== undefined || (standby?.hasSeenLeader ?? false);
     for (let lastReport: string | undefined; ; ) {
       let leadership: Leadership | undefined;
       const onLeading = (newLeadership: Leadership) => {
@@ -92,7 +92,7 @@ export class LeadershipLifecycle {
         this.#hooks.onLeading(newLeadership);
       };
       try {
-        const term = await startLeaderSession(this.#context, { origin, hasLedBefore, onLeading });
+        const term = await startLeaderSession(this.#context, { origin, isTakeover, onLeading });
         this.#setSession(term);
         return term;
       } catch (error) {

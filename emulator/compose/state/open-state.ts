@@ -45,9 +45,9 @@ interface OpenStateOptions {
   readonly database?: DatabaseOptions | undefined;
   readonly seed: Seed;
   /** Whether the caller chose the seed and expects it to be used. */
-  readonly isSeedChosen?: boolean;
+  readonly isSeedChosen?: () => boolean;
   /** Whether the caller chose the virtual time of a new state. */
-  readonly isStartChosen?: boolean;
+  readonly isStartChosen?: () => boolean;
   readonly ids: RenewableIds;
   readonly wall: WallClock;
   readonly report: (line: string) => void;
@@ -82,8 +82,8 @@ async function initializeState(
   const { store } = parts;
   const clusters = readClusters(store);
   if (clusters.length > 0) {
-    if (isSeedChosen) report(describeUnusedSeed(seed, clusters, "name another state with --file"));
-    if (isStartChosen) report(unusedStart);
+    if (isSeedChosen?.()) report(describeUnusedSeed(seed, clusters, "name another state with --file"));
+    if (isStartChosen?.()) report(unusedStart);
     await releaseClaims(store);
     ids.moveTo(await ids.startSequence(store));
     const findAllReferencedBlobs = async () =>
@@ -113,8 +113,8 @@ async function openCopy(origin: StateSource, options: OpenStateOptions): Promise
   const { store: sourceStore, snapshotHead } = await origin.load(wall);
   const clusters = readClusters(sourceStore);
   if (clusters.length === 0) throw createCopyError("The initial state has no clusters");
-  if (isSeedChosen) report(describeUnusedSeed(seed, clusters, "start without --from"));
-  if (isStartChosen) report(unusedStart);
+  if (isSeedChosen?.()) report(describeUnusedSeed(seed, clusters, "start without --from"));
+  if (isStartChosen?.()) report(unusedStart);
   await releaseClaims(sourceStore);
   if (file && (await holdsState(file, wall)))
     throw createCopyError(`${file} already contains a state`, "Use another file, or continue this state");

@@ -163,4 +163,17 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
       [],
     );
   });
+
+  it("takes over the clock as it was set, not as the options say", async (t) => {
+    const options = { ...createStoreOptions(), clock: { mode: "manual", start: "2030-01-01T00:00:00Z" } } as const;
+    const leader = await startTestEmulator(t, { ...options, seed: "demo", ephemeral: false });
+    const lines: string[] = [];
+    const second = await startStandby(t, { ...options, seed: "demo", log: (line) => lines.push(line) });
+    assert.equal((await leader.control("PUT", "clock", { body: { mode: "real", speed: 60 } })).status, 200);
+    await leader.close();
+    const { controlUrl } = await second.leads;
+    const { body } = await createSender(controlUrl, { authorization: `Bearer ${leader.token}` })("GET", "clock");
+    const { mode, speed } = body as Record<string, unknown>;
+    assert.deepEqual([{ mode, speed }, lines], [{ mode: "real", speed: 60 }, []]);
+  });
 });
