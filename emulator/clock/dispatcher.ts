@@ -52,6 +52,7 @@ export class Dispatcher {
   /** Entries that were started and whose outcomes are not durable. */
   #uncommittedCount = 0;
   #isWoken = false;
+  #startsNoMore = false;
   #lastStep = Promise.resolve();
   /** Called with each entry whose outcome is durable, and the virtual time of its run. */
   onFinished: ((entry: ScheduledEntry, at: number, outcome: string) => void) | undefined;
@@ -76,6 +77,11 @@ export class Dispatcher {
     runOnNextTurn(() => {
       this.#lastStep = this.#lastStep.then(() => this.#step());
     });
+  }
+
+  /** From now on, due entries wait for the next start. Running ones continue. */
+  startNoMore(): void {
+    this.#startsNoMore = true;
   }
 
   waitUntilIdle(): Promise<void> {
@@ -148,7 +154,8 @@ export class Dispatcher {
     } catch {
       // The disk fails, or the store is closed. The store notifies this dispatcher when it can be written again.
     }
-    const isIdle = this.#uncommittedCount === 0 && (this.#dueEntries.size === 0 || this.stopSignal.aborted);
+    const isIdle =
+      this.#uncommittedCount === 0 && (this.#dueEntries.size === 0 || this.#startsNoMore || this.stopSignal.aborted);
     if (isIdle && !this.#isWoken) for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
@@ -175,7 +182,7 @@ export class Dispatcher {
         return 1;
       }
     };
-    while (store.writable && !store.replacement && this.#uncommittedCount < maxUncommitted) {
+    while (!this.#startsNoMore && store.writable && !store.replacement && this.#uncommittedCount < maxUncommitted) {
       const entry = this.#rotation.startNext(readCapacity);
       if (entry === undefined) return;
       void this.#run(entry);

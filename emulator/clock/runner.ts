@@ -143,16 +143,26 @@ export class Runner {
     await this.#currentAdvance;
   }
 
+  /** Starts no more entries. Resolves when the running ones have ended, or when the grace period ends. */
+  async drain(): Promise<void> {
+    this.#dispatcher.startNoMore();
+    await this.#endWork();
+  }
+
   /** Runs due entries until the grace period ends and leaves the rest in the queue. */
   async close(): Promise<void> {
-    this.#closing.abort();
-    this.#wake();
-    const { wall, closeSignal, graceMs = defaultGraceMs } = this.#options;
-    await withTimeout(wall, graceMs, this.#dispatcher.waitUntilIdle(), closeSignal);
+    if (!this.#closing.signal.aborted) await this.#endWork();
     await this.#dispatcher.stop();
     await Promise.all([this.#currentAdvance, this.#loop]);
     this.#unwatch();
     await this.#options.clock.close().catch(() => {}); // A disk that rejects writes must not keep the emulator from closing.
+  }
+
+  async #endWork(): Promise<void> {
+    this.#closing.abort();
+    this.#wake();
+    const { wall, closeSignal, graceMs = defaultGraceMs } = this.#options;
+    await withTimeout(wall, graceMs, this.#dispatcher.waitUntilIdle(), closeSignal);
   }
 
   #createDispatcher(): Dispatcher {
@@ -192,7 +202,14 @@ export class Runner {
     await dispatcher.waitUntilIdle();
     // The queue is read again, because entries that ran meanwhile may have added an earlier entry.
     const next = findFirstAfter(store, clock.now());
-    if (!next || clock.mode !== "auto" || this.#currentAdvance || dispatcher.stopSignal.aborted) return;
+    if (
+      !next ||
+      clock.mode !== "auto" ||
+      this.#currentAdvance ||
+      this.#closing.signal.aborted ||
+      dispatcher.stopSignal.aborted
+    )
+      return;
     try {
       await clock.jump(next.due);
     } catch (error) {

@@ -221,8 +221,13 @@ async function open(
     });
   }
   openedUrl.resolve(routerUrl);
-  // Due work ends while the router accepts the reports of clusters. The rest is done after the next start.
-  closing.push(() => withTimeout(wall, maxDueWorkMs, runner.waitUntilIdle(), closeSignal));
+  // Due work ends while the router accepts the reports of clusters. The rest is done after the next start. If another
+  // process can do it, no more is started, and requests are served until everything in progress has ended.
+  closing.push(() =>
+    isShared
+      ? Promise.all([runner.drain(), listeners.drain(closeSignal)])
+      : withTimeout(wall, maxDueWorkMs, runner.waitUntilIdle(), closeSignal),
+  );
 
   return {
     ...{ store, blobs, clock, runner, snapshots, token, leadership },

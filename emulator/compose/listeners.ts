@@ -74,6 +74,11 @@ export class Listeners {
   /** Stops all listeners: closes them, or lets them respond that another process takes over. */
   readonly stop = (listener: Listener): Promise<void> => (this.isShared ? listener.handOver() : listener.close());
 
+  /** Resolves when requests in progress have ended, before another process takes over. Later ones are still served. */
+  async drain(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.router, ...this.#clusterListeners].map((listener) => listener.drain(signal)));
+  }
+
   /** Closes the listeners of clusters that another process serves. */
   async closeShared(): Promise<void> {
     await Promise.all(this.#clusterListeners.map((listener) => listener.close()));

@@ -128,6 +128,11 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     while (isUnassured() && wall.monotonicNow() < deadline) await wall.sleep(handoverCheckIntervalMs);
     return isUnassured() || (standby && forwarded) ? reject(reply, forwarded) : admitNow(reply, forwarded);
   }
+  async function waitForPending(routes: ServedRoutes, ms: number, signal: AbortSignal | undefined) {
+    const deadline = wall.monotonicNow() + ms;
+    while (routes.pending > 0 && wall.monotonicNow() < deadline && !signal?.aborted)
+      await wall.sleep(handoverCheckIntervalMs);
+  }
   const isClosing = () => state === "closes";
   const context: AppOptions = {
     ...options,
@@ -185,13 +190,19 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       key = leaderKey;
       standby = undefined;
     },
+    /** Ends streams, and resolves when earlier requests have a response. Later requests are still served. */
+    async drain(signal: AbortSignal): Promise<void> {
+      const earlier = served;
+      served = { ...served, pending: 0 };
+      notifyAll(disconnectListeners.followers);
+      await waitForPending(earlier, graceMs, signal);
+    },
     /** Rejects new requests, which another process will serve. Resolves when earlier ones have a response. */
     async handOver(): Promise<void> {
       state = "hands over";
       notifyAll(disconnectListeners.followers);
-      const deadline = wall.monotonicNow() + graceMs;
-      while (served.pending > 0 && wall.monotonicNow() < deadline && !options.closeSignal?.aborted)
-        await wall.sleep(handoverCheckIntervalMs);
+      // No process serves requests meanwhile.
+      await waitForPending(served, Math.min(graceMs, defaultCloseGraceMs), options.closeSignal);
     },
     /** Stops accepting requests, notifies waiting clients, and closes open connections after the grace period. */
     async close(): Promise<void> {

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request } from "node:http";
 import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
 import { Readiness } from "../../../../src/api/emulator/lifecycle.ts";
+import { createDraftContract } from "../../../support/contracts.ts";
 import { createSender, startTestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
+import { startReceiver } from "../../../support/receiver.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
+import { createSignal } from "../../../support/signal.ts";
 
 interface Standby {
   /** The address of the router in this process. */
@@ -175,5 +180,42 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
     const { body } = await createSender(controlUrl, { authorization: `Bearer ${leader.token}` })("GET", "clock");
     const { mode, speed } = body as Record<string, unknown>;
     assert.deepEqual([{ mode, speed }, lines], [{ mode: "real", speed: 60 }, []]);
+  });
+
+  it("gets the work of a leader that serves requests until all in progress has ended", async (t) => {
+    const options = createStoreOptions();
+    const leader = await startTestEmulator(t, { ...options, graceMs: 60_000, ephemeral: false });
+    const second = await startStandby(t, options);
+    const receiver = await startReceiver(t);
+    const [requested, released] = [createSignal(), createSignal()];
+    receiver.respond(async (_, response) => {
+      requested.raise();
+      await released.signaled;
+      response.writeHead(200).end();
+    });
+    await leader.api("POST", "/api/v2.1/public/webhooks/", {
+      body: { title: "slow", url: receiver.url, only_for_activities: ["CONTRACT_CREATED"] },
+    });
+    await createDraftContract(leader.api);
+    await requested.signaled;
+    const body = JSON.stringify(createBulkBody("emails", "eu-1", ["early"]));
+    const { port } = new URL(leader.routerUrl);
+    const headers = { expect: "100-continue", "content-type": "application/json" };
+    const early = request({ port, path: bulkOperations.emails.path, method: "POST", headers });
+    await once(early, "continue");
+
+    const closed = leader.close();
+    await createDraftContract(leader.api);
+    for (let i = 0; i < 300; i += 1) assert.equal((await map(second.router, `later${i}`)).status, 200);
+    assert.equal(receiver.received.length, 1);
+    const [[response]] = await Promise.all([once(early, "response"), early.end(body)]);
+    assert.equal(response.resume().statusCode, 200);
+    released.raise();
+    await Promise.all([closed, second.leads]);
+    while (receiver.received.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(
+      receiver.received.map(({ body }) => JSON.parse(body.toString()).contract_id),
+      [1, 2],
+    );
   });
 });
