@@ -58,6 +58,26 @@ describe("svc router offboard with a file", () => {
     );
   });
 
+  it("removes the rows that the service does not reject by their positions in a list", async (t) => {
+    const rejectedLists: readonly (readonly [row: string, loc: readonly (string | number)[]])[] = [
+      ["client cli_2", ["body", "client_ids", 1]],
+      ["external-integration tenant-2", ["body", "external_integrations", 0, "external_id_list", 1]],
+    ];
+    for (const [row, loc] of rejectedLists) {
+      const rows = [...everyKind, "client cli_2", "external-integration tenant-2"];
+      const { svc, service } = await createBulkFixture(t, rows, ({ body }) =>
+        JSON.stringify(body).includes(row.split(" ")[1]!)
+          ? { status: 422, body: { detail: [{ loc, msg: "bad", type: "x" }] } }
+          : undefined,
+      );
+      const { exit, stdout } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
+      assert.deepEqual([exit, stdout], [3, "Requested removal of 8 identifiers from eu-1; the service confirmed it\n"]);
+      const results = await svc("router jobs results --last --json=input,message");
+      assert.deepEqual(JSON.parse(results.stdout), [{ input: row, message: "bad" }]);
+      assert.equal(service.calls.length, 2);
+    }
+  });
+
   it("requires the name of the cluster even with --yes", async (t) => {
     const { svc, service } = await createBulkFixture(t, everyKind);
     for (const argv of [

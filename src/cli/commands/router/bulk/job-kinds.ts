@@ -34,6 +34,8 @@ export interface BulkJobKind {
   readonly getKind: (reading: Reading) => IdentifierKind;
   readonly operation: Operation;
   readonly toArguments: (values: readonly string[], scope: RequestScope) => CallArguments;
+  /** Returns the name of the list in the request that contains a value. */
+  readonly getList: (value: string) => string;
 }
 
 /**
@@ -93,6 +95,7 @@ export const mappingJobKinds = routingTables.flatMap(({ plural, table, noun, get
         ...{ name, action, noun, source: "<file>", table, operation, plural, listField },
         getKind: ({ hash }) => getKind(hash),
         toArguments: (values, scope) => ({ body: { [listField]: values, ...scope } }),
+        getList: () => listField,
       },
     ];
   }),
@@ -115,6 +118,9 @@ function parseRow(text: string, { hash, format = "lines" }: Reading) {
   const cluster = isLine && tableKind && rest.length === 2 ? rest.pop() : undefined;
   return { field: offboardKind.field, kind: offboardKind.getKind(hash), identifier: rest.join(" "), cluster };
 }
+
+/** Returns the field of a value of an offboarding, which begins with it. */
+const getField = (value: string): string => value.slice(0, value.indexOf(" "));
 
 /** Rows of an offboarding have a kind and an identifier. Each batch is one request, and so one transaction. */
 export const offboardJobKind: BulkJobKind = {
@@ -148,10 +154,9 @@ export const offboardJobKind: BulkJobKind = {
   toArguments(values, { cluster_id, ...scope }) {
     const lists: Record<string, string[]> = Object.create(null);
     for (const value of values) {
-      const space = value.indexOf(" ");
-      const field = value.slice(0, space);
+      const field = getField(value);
       lists[field] ??= [];
-      lists[field].push(value.slice(space + 1));
+      lists[field].push(value.slice(field.length + 1));
     }
     const { external_integrations: ids, ...otherLists } = lists;
     const integrations = ids && [{ external_id_list: ids, integration_type: scope.integration_type ?? "CHAT_B" }];
@@ -159,6 +164,10 @@ export const offboardJobKind: BulkJobKind = {
       params: { cluster_id },
       body: { ...otherLists, ...(integrations ? { external_integrations: integrations } : {}) },
     };
+  },
+  getList(value) {
+    const field = getField(value);
+    return field === "external_integrations" ? "external_id_list" : field;
   },
 };
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { groupBy } from "../../../../base/object.ts";
 import { CheckedCall } from "../../../../client/checked-call.ts";
 import { ServiceError } from "../../../../client/errors.ts";
 import { withRetries } from "../../../../client/network-failure.ts";
@@ -6,7 +7,7 @@ import { buildRequest, type HttpRequest } from "../../../../client/request.ts";
 import { readResponse, requireValidValue } from "../../../../client/response.ts";
 import type { Context } from "../../../command.ts";
 import { createSentSecretRedactor } from "../../../process/redact.ts";
-import { requireConfirmed } from "./job-kinds.ts";
+import { type BulkJobKind, requireConfirmed } from "./job-kinds.ts";
 import { addCounts } from "./log/job-log.ts";
 import type { JobRun } from "./log/jobs.ts";
 import type { RowFailure } from "./log/result-lines.ts";
@@ -23,23 +24,26 @@ interface SendResult {
 
 export const createResult = (moved: number | null): SendResult => ({ moved, failures: new Map() });
 
-/** Rejects the rows that the error names by their positions, or all of these rows if it names none. */
+/** Rejects the rows that the error names by their positions in a list, or all of these rows if it names none. */
 function createRejection(
   error: ServiceError,
   from: number,
-  count: number,
+  values: readonly string[],
+  { getList }: BulkJobKind,
   { host }: Context,
 ): SendResult & { readonly isPart: boolean } {
   const redact = createSentSecretRedactor(host);
   const { code = `http_${error.status}`, fields } = error.problem;
   const message = redact(error.problem.message);
   const failures = new Map<number, RowFailure>();
+  const lists = groupBy([...values.keys()], (i) => getList(values[i]!));
   for (const field of fields) {
-    const [, position, fieldMessage] = /^[\w.]+\.(\d+): (.*)$/s.exec(field) ?? [];
-    if (Number(position) < count) failures.set(from + Number(position), { code, message: redact(fieldMessage!) });
+    const [, path = "", position, fieldMessage] = /^([\w.]+)\.(\d+): (.*)$/s.exec(field) ?? [];
+    const row = lists.get(path.split(".").at(-1)!)?.[Number(position)];
+    if (row !== undefined) failures.set(from + row, { code, message: redact(fieldMessage!) });
   }
-  const isPart = failures.size > 0 && failures.size < count;
-  if (failures.size === 0) for (let i = 0; i < count; i += 1) failures.set(from + i, { code, message });
+  const isPart = failures.size > 0 && failures.size < values.length;
+  if (failures.size === 0) for (const i of values.keys()) failures.set(from + i, { code, message });
   return { moved: 0, failures, error, isPart };
 }
 
@@ -70,7 +74,7 @@ export async function openSender({ record, work, isResumed }: JobRun, progress: 
       } catch (error) {
         if (!isRowError(error)) throw error;
         if (!isDivisible || error.status !== 413) {
-          const rejection = createRejection(error, from, values.length, context);
+          const rejection = createRejection(error, from, values, work, context);
           return rejection.isPart ? sendOthers(rejection, from, values, batchKey) : rejection;
         }
         tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
