@@ -217,6 +217,16 @@ describe("input rows", () => {
     });
   }
 
+  it("stops at a quote that collects more than 16 MiB of the rows below it", async (t) => {
+    const rows = "c,2\n".repeat(4 * 1_024 * 1_024);
+    const { exit, stderr, lists } = await sendInput(t, "map-clients - --column id", `id,x\na,1\n"b,1\n${rows}d,"\n`);
+    assert.deepEqual([exit, lists], [2, []]);
+    assert.match(
+      stderr,
+      /Invalid CSV: the row that begins at line 3 is longer than 16 MiB, as if a quote were not closed\n/,
+    );
+  });
+
   it("rejects a folder, a missing file and a terminal", async (t) => {
     const { url } = await startBulkService(t);
     const cwd = await createTestFolder(t);

@@ -6,11 +6,12 @@ import {
   findColumns,
   findHeadingProblem,
   matchColumnName,
+  maxRecordBytes,
   rejectTable,
   rejectUnnamedColumn,
   rejectUnnamedField,
 } from "./format.ts";
-import { readTextLines } from "./source.ts";
+import { maxPieceBytes, readTextLines } from "./source.ts";
 
 /** Row of the input that is not blank. */
 export interface InputRow {
@@ -37,7 +38,8 @@ export async function* readRows(input: AsyncIterable<Uint8Array>, options: RowRe
   const position: Position = { line: 1 };
   const { format, columns } = options;
   try {
-    if (format === "csv") yield* readTable(parseCsvRecords(bytes, options.delimiter ?? ","), options, position);
+    if (format === "csv")
+      yield* readTable(parseCsvRecords(bytes, options.delimiter ?? ",", maxRecordBytes), options, position);
     else if (format === "tsv") yield* readTable(splitTsvRecords(bytes), options, position);
     else if (format === "lines") yield* readLineRows(bytes, options, position);
     else
@@ -197,12 +199,15 @@ const countLines = (record: readonly string[]): number =>
  * Parses the records of a CSV stream (RFC 4180) in groups, one per piece of complete lines. Records before an error are
  * complete, because their number of lines shows where the error begins.
  */
-export async function* parseCsvRecords(pieces: AsyncIterable<Uint8Array>, delimiter = ",") {
-  const parser = new RecordParser(delimiter);
+export async function* parseCsvRecords(pieces: AsyncIterable<Uint8Array>, delimiter = ",", maxBytes = 0) {
+  const parser = new RecordParser(delimiter, maxBytes);
   try {
-    for await (const piece of pieces) {
-      await parser.parsePiece(piece);
-      if (parser.records.length > 0) yield parser.records.splice(0);
+    for await (const lines of pieces) {
+      // A table whose lines end with CR is one piece.
+      for (let at = 0; at < lines.byteLength; at += maxPieceBytes) {
+        await parser.parsePiece(lines.subarray(at, at + maxPieceBytes));
+        if (parser.records.length > 0) yield parser.records.splice(0);
+      }
     }
     await parser.parsePiece(null);
   } catch (cause) {
@@ -218,11 +223,11 @@ export async function* parseCsvRecords(pieces: AsyncIterable<Uint8Array>, delimi
 class RecordParser extends Parser {
   readonly records: InputRecord[] = [];
 
-  constructor(delimiter: string) {
+  constructor(delimiter: string, max_record_size: number) {
     // The raw text distinguishes an empty line from a line with an empty quoted field. Without a list, the parser would
     // expect the first line end everywhere, and join rows that another program appended.
     const record_delimiter = ["\r\n", "\n", "\r"];
-    super({ bom: true, relax_column_count: true, raw: true, delimiter, record_delimiter });
+    super({ bom: true, relax_column_count: true, raw: true, delimiter, record_delimiter, max_record_size });
     // `parsePiece` handles the error.
     this.on("error", () => {});
   }

@@ -11,7 +11,7 @@ import type { Host } from "../../../../process/host.ts";
 import { InputError, InvalidUtf8Error, OtherFormatError } from "./format.ts";
 
 /** Larger pieces need fewer turns of the event loop but more memory. */
-const maxPieceBytes = 64 * 1_024;
+export const maxPieceBytes = 64 * 1_024;
 
 /** Reads a file, or its first `length` bytes. */
 export const readFileBytes = (path: string, length = Number.POSITIVE_INFINITY): AsyncIterable<Uint8Array> =>
