@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
+import { deriveObservations } from "../../src/verify/observed/observations.ts";
 import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
 import { buildVerifyReport } from "../../src/verify/report.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
@@ -169,6 +170,41 @@ describe("service with other lists", () => {
       ],
     );
   });
+});
+
+describe("service that signs webhooks differently", () => {
+  const toBase64 = (signature: string) => Buffer.from(signature, "hex").toString("base64");
+  for (const [form, sign] of [
+    ["64 hexadecimal digits", (signature: string) => signature.slice(64)],
+    ["88 characters", toBase64],
+    ["135 characters", (signature: string) => `sha512=${signature}`],
+  ] as const)
+    it(`produces a finding for a signature of ${form}`, async (t) => {
+      const name = "x-svc-webhook-content-hash";
+      const folder = `${await createTestFolder(t)}/corpus`;
+      const session = await recordSession(t, await startTestEmulator(t), folder);
+      const deviate: Deviation = ({ headers }) => {
+        headers[name] = sign(headers[name]!);
+      };
+      await subscribe(
+        session,
+        await startDeviatingService(t, session.receiverUrl, deviate, "requests"),
+        "COUNTER_PARTY_CREATED",
+      );
+      await runContractJourney(session, "Zelda");
+      await session.end();
+      const corpus = await readCorpus(folder);
+      const report = buildVerifyReport(await replayOnEmulator(corpus, startEmulator), {});
+      const findings = report.differences.filter(({ claim }) => claim.startsWith("webhook "));
+      assert.deepEqual(
+        findings.map(({ id, recorded, replayed }) => [id, recorded, replayed]),
+        [[`webhook:COUNTER_PARTY_CREATED:header.${name}:signature-form`, form, "128 hexadecimal digits"]],
+      );
+      assert.deepEqual(
+        deriveObservations(report, corpus).rejected.map(({ id }) => id),
+        findings.map(({ id }) => id),
+      );
+    });
 });
 
 describe("service that returns one ID for two contracts", () => {

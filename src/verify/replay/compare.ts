@@ -12,6 +12,7 @@ export type DifferenceKind =
   | "item-order"
   | "items"
   | "header"
+  | "signature-form"
   | "spelling"
   | "missing-activity"
   | "other-activity"

@@ -210,15 +210,25 @@ function compareDelivery(
   const custom = [...request.headers, ...received.headers]
     .map(([name]) => name.toLowerCase())
     .filter((name) => name.startsWith("x-"));
-  // Two signatures always differ, because the keys and the times differ.
-  const isComparable = (name: string) =>
-    !(isSignatureHeader(name) || name.includes("signature")) ||
-    [request, received].some((message) => getHeader(message, name) === undefined);
-  const names = ["content-type", ...new Set(custom)].filter(isComparable);
+  // Two signatures always differ, because the keys and the times differ. Their forms are comparable.
+  const isInBoth = (name: string) => [request, received].every((message) => getHeader(message, name) !== undefined);
+  const isSignature = (name: string) => isSignatureHeader(name) || name.includes("signature");
+  const names: string[] = [];
+  for (const name of new Set(["content-type", ...custom])) {
+    if (!isSignature(name) || !isInBoth(name)) names.push(name);
+    else {
+      const [wasForm, isForm] = [request, received].map((message) => describeSignatureForm(getHeader(message, name)!));
+      if (wasForm !== isForm) found.push(createDifference("signature-form", `header ${name}`, wasForm, isForm));
+    }
+  }
   // The retries follow the responses of the delivery that it was matched with on its arrival.
   const retries = received.match?.attempts === attempts ? compareRetries(attempts, received) : [];
   return [...found, ...compareHeaders(request, received, context, names), ...retries];
 }
+
+/** Describes what the stand-in of a signature preserves. */
+const describeSignatureForm = (signature: string): string =>
+  `${signature.length} ${/^[0-9a-f]*$/i.test(signature) ? "hexadecimal digits" : "characters"}`;
 
 /**
  * Detects the formatting of JSON: `compact`, `spaced` as by Python, or `indented`. Adds `escaped` if non-ASCII
