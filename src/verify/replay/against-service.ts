@@ -65,6 +65,10 @@ interface ComparedField {
   readonly parent: string;
   /** Types of the values except `null`, because most fields can be `null`. */
   readonly types: Set<string>;
+  hasNull: boolean;
+  /** Number of occurrences, and how many of them are objects with declared fields. */
+  count: number;
+  objects: number;
   /** All values except objects, lists and `null`. */
   readonly values: unknown[];
   keys?: readonly string[];
@@ -88,9 +92,15 @@ export function compareShapes(
   const [was, is] = [collectFields(recorded, declaration), collectFields(replayed, declaration)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((path) => {
     const [item, other] = [was.get(path), is.get(path)];
-    if (item && other) return compareFields(path, item, other, declaration);
     const { parent } = (item ?? other)!;
     const around = [was.get(parent), is.get(parent)];
+    if (item && other) {
+      const [wasInAll, isInAll] = [item, other].map(({ count }, side) => count === around[side]!.objects);
+      const isLost = wasInAll && !isInAll && declaration(path).isRequired;
+      return isLost
+        ? [createDifference("added", path, pickExample(item), undefined)]
+        : compareFields(path, item, other, declaration);
+    }
     if (path === `${parent}[]`) {
       if (around.every((field) => field?.types.has("array")))
         incomparable(`${parent || "the list"} is empty ${item ? "now" : "in the recording"}`);
@@ -114,6 +124,10 @@ function compareFields(
   if (was.types.size === 0 || is.types.size === 0)
     return was.types.size === is.types.size || declaration(path).isNullable ? [] : report("type");
   if (![...was.types].some((type) => is.types.has(type))) return report("type");
+  const { types, isNullable } = declaration(path);
+  if (is.hasNull && !was.hasNull && !isNullable) return report("type", pickExample(was), null);
+  const otherType = [...is.types].find((type) => !was.types.has(type) && types?.has(type) === false);
+  if (otherType !== undefined) return report("type", pickExample(was), pickExample(is, otherType));
   if (was.keys && is.keys) {
     const common = was.keys.filter((key) => is.keys!.includes(key));
     const order = is.keys.filter((key) => common.includes(key));
@@ -133,22 +147,27 @@ function compareFields(
   return fixedNumberPattern.test(path) && old !== now ? report("value") : [];
 }
 
-function pickExample({ types, values }: ComparedField): unknown {
-  const [type] = types;
-  return values[0] ?? (type === undefined ? null : type === "array" ? [] : {});
+function pickExample({ types: [first], values }: ComparedField, type = first): unknown {
+  if (type === "array" || type === "object") return type === "array" ? [] : {};
+  return values.find((value) => typeof value === type) ?? null;
 }
 
 /** Lists the fields of a document by path. Keys of a dictionary are data and are omitted. */
 function collectFields(document: unknown, declaration: SchemaDeclaration): Map<string, ComparedField> {
   const fields = new Map<string, ComparedField>();
   const walk = (value: unknown, path: string, parent: string): void => {
-    const field: ComparedField = fields.get(path) ?? { parent, types: new Set(), values: [] };
+    const field: ComparedField = fields.get(path) ?? {
+      ...{ parent, types: new Set(), hasNull: false, count: 0, objects: 0, values: [] },
+    };
     fields.set(path, field);
+    field.count += 1;
+    field.hasNull ||= value === null;
     if (value === null) return;
     field.types.add(Array.isArray(value) ? "array" : typeof value);
     if (Array.isArray(value)) for (const item of value) walk(item, `${path}[]`, path);
     else if (!isObject(value)) field.values.push(value);
     else if (!declaration(path).isDictionary) {
+      field.objects += 1;
       field.keys ??= Object.keys(value);
       for (const [key, inner] of Object.entries(value)) walk(inner, path === "" ? key : `${path}.${key}`, path);
     }
@@ -175,6 +194,11 @@ function createDeclaration(root: JsonSchema) {
       .map(({ enum: all, const: only }) => all ?? (only === undefined ? undefined : [only]));
     return {
       isOptional: schemas.length > 0 && !parents.every(isRequired),
+      isRequired: schemas.length > 0 && parents.every(isRequired),
+      /** Types in JSON. Undefined if any type is allowed. */
+      types: schemas.some(({ type }) => type === undefined)
+        ? undefined
+        : new Set(schemas.map(({ type }) => (type === "integer" ? "number" : String(type)))),
       isNullable: schemas.length === 0 || schemas.some(({ type }) => type === undefined || type === "null"),
       isDictionary: schemas.some(({ type, properties }) => type === "object" && properties === undefined),
       /** Values of an enumeration. Undefined if any value is allowed. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
-import { startDeviatingService } from "../../support/verify/deviating-service.ts";
+import { type Deviation, startDeviatingService } from "../../support/verify/deviating-service.ts";
 import { deviateResponses, plantedResponses } from "../../support/verify/planted-deviations.ts";
 import { populateService } from "../../support/verify/recorded-session.ts";
 
@@ -112,6 +112,29 @@ describe("svc verify replay --against with a profile", () => {
     const isShown = (id: string) =>
       !/^(?:counterparties\.create|comments\.create|files\.initialize)/.test(id) && !id.endsWith("item-order");
     assert.deepEqual(differences.map(({ id }) => id).sort(), Object.keys(plantedResponses).filter(isShown).sort());
+    assert.equal(exit, 3);
+  });
+
+  it("finds differences in only one item of a list", async (t) => {
+    const otherEmulator = await startTestEmulator(t);
+    await populateService(otherEmulator, 3);
+    const deviate: Deviation = ({ label, json }) => {
+      if (!/^GET .*\/contracts\/$/.test(label)) return;
+      const [first] = (json as { results?: Record<string, unknown>[] }).results ?? [];
+      if (!first) return;
+      delete first.contract_status;
+      first.contract_type_id = String(first.contract_type_id);
+      first.id = null;
+    };
+    const { exit, differences } = await recording.replay(
+      otherEmulator,
+      await startDeviatingService(t, otherEmulator.clusters[0]!.url, deviate, "responses"),
+    );
+    const fields = ["contract_status:absent", "contract_type_id:type", "id:type"];
+    assert.deepEqual(
+      differences.map(({ id }) => id).sort(),
+      fields.map((field) => `contracts.list:200:results[].${field}`),
+    );
     assert.equal(exit, 3);
   });
 
