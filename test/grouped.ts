@@ -6,8 +6,10 @@ import { dirname } from "node:path/posix";
  */
 const minFilesPerProcess = 8;
 
-/** Files per process of slow tests. These tests mostly wait, or are short. */
+/** Files per process of slow tests. These tests mostly wait, are short, or need the same programs. */
 const slowPerProcess: Readonly<Record<string, number>> = {
+  // Two processes would install and build the same receivers at the same time, in the same folders.
+  "interop/receivers": 2,
   browser: 6,
   "cli/terminal": 5,
   "cli/failures": 5,

@@ -154,6 +154,8 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 process.on("SIGINT", () => {});
 process.env.TMPDIR = createScratchFolder();
 process.env.SVC_TEST_COMPILED = folder;
+// With cgo, Go would compile its standard library again for programs that do without it.
+process.env.CGO_ENABLED = "0";
 
 // There are more processes than processors, because tests also wait: the slow ones for two thirds of their time.
 const concurrency = availableParallelism() + (args.includes("--slow") || args.includes("--all") ? 2 : 1);
