@@ -214,6 +214,14 @@ describe("--verify", () => {
     }
   });
 
+  it("maps identifiers that a path cannot contain, and counts them as not looked up", async (t) => {
+    const { svc } = await startCliEmulator(t);
+    const options = { stdin: "c-1\na/b\n..\n", env: asReal };
+    const { exit, stdout } = await svc("router map-clients - --cluster eu-1 --verify --results all --json", options);
+    const { rows, verified, unverified } = JSON.parse(stdout);
+    assert.deepEqual({ exit, rows, verified, unverified }, { exit: 0, rows: 3, verified: 1, unverified: 2 });
+  });
+
   it("counts confirmed but missing changes as failed", async (t) => {
     const { svc } = await createBulkFixture(t, ["c-1", "c-2", "c-3"], undefined, { "c-1": "eu-1", "c-2": "us-1" });
     const { exit, stdout } = await svc("router map-clients rows.txt --cluster eu-1 --verify --json");

@@ -118,13 +118,16 @@ async function createEmulatorLookup(context: Context): Promise<TableLookup> {
 
 const maxLookupConnections = 8;
 
+/** In a path, routers read an encoded slash as a slash, and clients resolve dots. */
+const isPathSegment = (key: string): boolean => !key.includes("/") && key !== "." && key !== "..";
+
 async function createPublicLookup(context: Context): Promise<TableLookup> {
   const client = await context.client("router", { connections: maxLookupConnections });
   return async (table, keys) => {
     if (!publicTables.includes(table)) return [];
     const clusters: (string | null)[] = [];
     await runConcurrently(keys.entries(), maxLookupConnections, async ([i, key]) => {
-      clusters[i] = await lookUpPublicly(table, key, client);
+      if (isPathSegment(key)) clusters[i] = await lookUpPublicly(table, key, client);
     });
     context.signal.throwIfAborted();
     return clusters;
