@@ -225,6 +225,22 @@ describe("svc dev in a pipe", () => {
     );
   });
 
+  it("does not report an error of an app that had not responded before the end of the session", async (t) => {
+    const { dev, svc, file } = await createDevFolder(t);
+    const emulator = await startTestEmulator(t, { file });
+    const target = await startReceiver(t);
+    const reached = new Promise<void>((resolve) => target.respond(() => resolve()));
+    const session = dev("--forward-to", target.url, "--activities", "CONTRACT_CREATED", "--json");
+    await session.saw('"type":"ready"');
+    assert.equal((await svc(create)).exit, 0);
+    await reached;
+    session.signal("SIGINT");
+    await session.completion;
+    const { body } = await emulator.control("GET", "deliveries/1");
+    const [{ status, response_body }] = (body as { attempts: [Record<string, unknown>] }).attempts;
+    assert.deepEqual([status, response_body], [503, "svc ended before the app responded"]);
+  });
+
   for (const [flags, message] of [
     [["--base-url", "http://127.0.0.1:1"], /--base-url cannot be used with svc dev/],
     [["--profile", "staging"], /--profile cannot be used with svc dev/],

@@ -225,6 +225,7 @@ async function openSessionReceiver(
   }
 
   const receiver = await openWebhookReceiver({
+    signal: context.signal,
     async respond(post) {
       count += 1;
       const arrivedAt = fetchTime(context);

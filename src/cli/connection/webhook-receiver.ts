@@ -29,6 +29,8 @@ interface WebhookReceiverOptions {
   readonly respond: (received: ReceivedWebhookRequest) => Promise<WebhookReceiverResponse>;
   /** Called with the error of `respond`. The response is 500. */
   readonly onError?: (error: unknown) => void;
+  /** Ends the run, and with it pending calls of `respond`. Their responses are 503. */
+  readonly signal?: AbortSignal;
 }
 
 /** A delivery has a few kilobytes, so a larger body is not a webhook. */
@@ -52,6 +54,7 @@ export async function openWebhookReceiver({
   respond,
   onTooLarge,
   onError,
+  signal,
 }: WebhookReceiverOptions): Promise<WebhookReceiver> {
   const pendingResponses = new Set<Promise<void>>();
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
@@ -76,6 +79,7 @@ export async function openWebhookReceiver({
       const delivery = { path, headers: Object.fromEntries(headerEntries), body: Buffer.concat(chunks) };
       const pendingResponse = respond(delivery)
         .catch((error): WebhookReceiverResponse => {
+          if (signal?.aborted) return { status: 503, body: "svc ended before the app responded" };
           onError?.(error);
           return { status: 500 };
         })

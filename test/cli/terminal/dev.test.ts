@@ -81,7 +81,8 @@ describe("svc dev at a terminal", { skip }, () => {
     await keys("c");
     await arrived;
     await keys("q");
-    await waitFor("exit=0");
+    const end = await waitFor("exit=0");
+    assert.equal(end.includes("no response"), false, end);
   });
 
   it("opens the console with a key", async (t) => {

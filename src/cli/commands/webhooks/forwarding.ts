@@ -58,7 +58,13 @@ export function summarizePost(result: DeliverySendResult | undefined) {
 /** Creates a sender that delivers to receivers as the service does. It is closed at the end of the run. */
 export async function openDeliverySender({ globals, host, signal, onEnd }: Context) {
   const transport = await openTransport(host, globals);
-  onEnd(() => transport.close());
+  const end = new AbortController();
+  const endSignal = AbortSignal.any([signal, end.signal]);
+  onEnd(() => {
+    // The end of the transport would look like a failure of the receiver.
+    end.abort();
+    return transport.close();
+  });
   return {
     /** Sends raw bytes and headers once. An unreachable receiver is a result, not an exception. */
     async post(
@@ -75,7 +81,7 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
         const allHeaders = { ...forwarded, connection: "close", ...(name !== undefined && { host: name }) };
         const request = { method: "POST", url, headers: allHeaders, body } as const;
         const timeoutMs = globals.timeoutMs ?? emulatorOptions.webhookResponseTimeoutMs.default;
-        const response = await transport.send(request, { timeoutMs, signal });
+        const response = await transport.send(request, { timeoutMs, signal: endSignal });
         // The first final status is the result, even without a complete body (DECISIONS.md, C20).
         const text = await readBodyText(response.body).catch((error: unknown) => {
           if (error instanceof NetworkError) return "";

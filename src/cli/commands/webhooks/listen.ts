@@ -98,6 +98,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   let finishedCount = 0;
   const receiver = await openWebhookReceiver({
     port: plan.port,
+    signal,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
     onError: fail,
     respond: async (request) => {
