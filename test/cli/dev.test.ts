@@ -225,6 +225,23 @@ describe("svc dev in a pipe", () => {
     );
   });
 
+  it("does not report a deleted webhook as remaining when the emulator has ended", async (t) => {
+    const { dev, svc, file } = await createDevFolder(t);
+    const emulator = await startTestEmulator(t, { file });
+    const session = dev("--json");
+    await session.saw('"type":"ready"');
+    assert.equal((await svc("webhooks delete 1 --yes")).exit, 0);
+    await session.saw('"type":"subscribed","webhook_id":2');
+    await emulator.close();
+    await session.saw("emulator_ended");
+    session.signal("SIGINT");
+    const { stderr } = await session.completion;
+    assert.deepEqual(stderr.match(/Webhook \d was not deleted|svc webhooks delete \d/g), [
+      "Webhook 2 was not deleted",
+      "svc webhooks delete 2",
+    ]);
+  });
+
   it("does not report an error of an app that had not responded before the end of the session", async (t) => {
     const { dev, svc, file } = await createDevFolder(t);
     const emulator = await startTestEmulator(t, { file });

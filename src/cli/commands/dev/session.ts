@@ -64,11 +64,11 @@ export function createDevSession(
 
   /** Creates the webhook of the session. Creates another webhook if the first one is deleted. */
   async function subscribeReceiver(receiver: WebhookReceiver): Promise<void> {
-    const id = await subscribe(context, { url: receiver.url, activities, title: "svc dev" });
-    if (id === undefined) return;
-    state.webhookId = id;
+    const webhook = await subscribe(context, { url: receiver.url, activities, title: "svc dev" });
+    if (!webhook) return;
+    state.webhookId = webhook.id;
     const onLost = () => void subscribeAgain(receiver);
-    await watchWebhook({ id, url: receiver.url }, { app: forwardTo, onLost }, context);
+    await watchWebhook(webhook, { app: forwardTo, onLost }, context);
   }
 
   async function subscribeAgain(receiver: WebhookReceiver): Promise<void> {

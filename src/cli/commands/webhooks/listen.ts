@@ -124,14 +124,11 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
     throw explainListenError(error, plan.port);
   });
   onEnd(() => receiver.close());
-  const webhookId = await subscribeReceiver(plan, receiver, context);
-  if (webhookId !== undefined) {
-    const webhook = { id: webhookId, url: plan.publicUrl ?? receiver.url };
-    await watchWebhook(webhook, { app: plan.enable ? plan.forwardTo : undefined }, context);
-  }
+  const webhook = await subscribeReceiver(plan, receiver, context);
+  if (webhook) await watchWebhook(webhook, { app: plan.enable ? plan.forwardTo : undefined }, context);
   if (output.format !== "table") {
     await output.printDocument({ type: "version", ui: "1.0" });
-    await output.printDocument({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
+    await output.printDocument({ type: "ready", url: receiver.url, webhook_id: webhook?.id ?? null });
   }
   // The key of a real workspace is printed only on request, so that it does not stay in the scrollback.
   const keyText = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";
@@ -143,9 +140,9 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
 async function subscribeReceiver(plan: ListenPlan, { url }: WebhookReceiver, context: Context) {
   const webhook = { url: plan.publicUrl ?? url, activities: plan.activities, title: "svc webhooks listen" } as const;
   const subscription = plan.register ? await subscribe(context, webhook) : undefined;
-  if (subscription !== undefined) {
+  if (subscription) {
     const count = pluralize(plan.activities.length, "activity", "activities");
-    await context.output.note(`Webhook ${subscription} is subscribed to ${count}`);
+    await context.output.note(`Webhook ${subscription.id} is subscribed to ${count}`);
     return subscription;
   }
   const names = plan.activities.length === allActivities.length ? ["CONTRACT_SIGNED"] : plan.activities;

@@ -37,14 +37,21 @@ export function parseActivity(text: string): Activity {
   });
 }
 
+export interface CreatedWebhook {
+  readonly id: number;
+  readonly url: string;
+  /** Whether it was last observed to be deleted, also by the replacement of the state. */
+  isDeleted: boolean;
+}
+
 /**
  * Creates a webhook for a receiver until the run ends, if the service can reach it. A local address needs a local
- * service. Returns the ID of the webhook, or undefined if none was created.
+ * service. Returns the webhook, or undefined if none was created.
  */
 export async function subscribe(
   context: Context,
   { url, activities, title }: { url: string; activities: readonly string[]; title: (typeof listenerTitles)[number] },
-): Promise<number | undefined> {
+): Promise<CreatedWebhook | undefined> {
   const target = await context.target("contracts").catch((error: unknown) => {
     // With a key and without a configured service, only the receiver is needed.
     if (error instanceof UsageError) return undefined;
@@ -59,13 +66,14 @@ export async function subscribe(
   const id = getId(await client.send(CheckedCall.check(createWebhook, { body })));
   const list = async (from: Client | undefined, options: CallOptions) =>
     (await from?.call(listControlWebhooks, {}, options)) ?? [];
+  const created: CreatedWebhook = { id, url, isDeleted: false };
   const isOwn = (webhook: ControlWebhook) => webhook.id === id && webhook.url === url;
   let isListed = false;
   context.onEnd(async () => {
     // After a restart, the emulator can have another address. After a reset, the ID can be that of another webhook.
     const [service, currentControl] = isListed ? await openCurrentClients(context).catch(() => []) : [];
     const current = currentControl && (await list(currentControl, removalOptions).catch(() => undefined));
-    if (current?.some(isOwn) === false) return;
+    if (current ? !current.some(isOwn) : created.isDeleted) return;
     await (current && service ? service : client)
       .call(deleteWebhook, { params: { webhook_id: id } }, removalOptions)
       .catch((error: unknown) => reportRemainingWebhook(id, error, context));
@@ -74,7 +82,7 @@ export async function subscribe(
   // The emulator of this folder can differ from the service in use.
   isListed = webhooks.some(isOwn);
   if (isListed) await removeStaleListeners(webhooks, client, context);
-  return id;
+  return created;
 }
 
 /** Opens clients of the services at their present addresses. The context keeps those of its first request. */

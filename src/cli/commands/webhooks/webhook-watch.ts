@@ -9,7 +9,7 @@ import type { Client } from "../../../client/client.ts";
 import { isUnauthorized, NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
-import { isRefused } from "./registration.ts";
+import { type CreatedWebhook, isRefused } from "./registration.ts";
 
 type WatchedEvent = EventOf<typeof followEvents> | EventOf<typeof watchDeliveries>;
 
@@ -37,12 +37,13 @@ interface RunningEmulator {
  * Only an emulator provides this information.
  */
 export async function watchWebhook(
-  { id, url }: { readonly id: number; readonly url: string },
+  webhook: CreatedWebhook,
   { app, onLost }: WatchOptions,
   context: Context,
 ): Promise<void> {
   const { output, host } = context;
   const { wall } = host;
+  const { id, url } = webhook;
   const enableCommand = `svc emulator webhooks enable ${id}`;
   const watchEnd = new AbortController();
   const signal = AbortSignal.any([context.signal, watchEnd.signal]);
@@ -117,13 +118,14 @@ export async function watchWebhook(
   async function findWebhook() {
     const limits = { signal, retries: 0, timeoutMs };
     const all: ResultOf<typeof listControlWebhooks> = await emulator.client.call(listControlWebhooks, {}, limits);
-    return all.find((webhook) => webhook.id === id && webhook.url === url);
+    return all.find((candidate) => candidate.id === id && candidate.url === url);
   }
 
   async function check(): Promise<void> {
     const current = (await findWebhook())?.status ?? "DELETED";
     if (current === status) return;
     status = current;
+    webhook.isDeleted = status === "DELETED";
     if (status === "ACTIVE") {
       const resend = `To resend undelivered deliveries: svc emulator webhooks resend ${id}`;
       return report("webhook_enabled", `Webhook ${id} is enabled again. ${resend}`);
