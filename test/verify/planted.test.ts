@@ -207,6 +207,33 @@ describe("service that signs webhooks differently", () => {
     });
 });
 
+describe("service that gives up after two attempts", () => {
+  for (const [name, recordedFor, attempts] of [
+    ["produces a finding if the recording has the time for more", "PT6H", [2, 6]],
+    ["produces none if a third attempt can be late", "PT15M30S", undefined],
+  ] as const)
+    it(name, async (t) => {
+      const folder = `${await createTestFolder(t)}/corpus`;
+      const service = await startTestEmulator(t, { retrySchedule: ["5m"] });
+      const session = await recordSession(t, service, folder, undefined, (_, at) => ({ status: 500, at }));
+      await subscribe(session, session.receiverUrl, "CONTRACT_CREATED");
+      await runContractJourney(session, "Zelda");
+      await service.clock.advance({ by: recordedFor });
+      await session.end();
+      const { claims, differences } = buildVerifyReport(
+        await replayOnEmulator(await readCorpus(folder), startEmulator),
+        {},
+      );
+      const name = "webhook CONTRACT_CREATED";
+      const findings = differences.filter(({ claim }) => claim === name);
+      assert.deepEqual(
+        findings.map(({ id, recorded, replayed }) => [id, recorded, replayed]),
+        attempts ? [["webhook:CONTRACT_CREATED:attempts:attempts", ...attempts]] : [],
+      );
+      assert.equal(claims.find(({ claim }) => claim === name)?.verdict, attempts ? "refuted" : "confirmed");
+    });
+});
+
 describe("service that returns one ID for two contracts", () => {
   it("produces a finding", async (t) => {
     const deviate: Deviation = ({ json }) => {

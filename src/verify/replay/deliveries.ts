@@ -147,13 +147,19 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
     if (recorded.length === 0) return [];
     const matches = matchDeliveries();
     const matched = new Set(matches.values());
+    /** Reports whether the recording must contain an attempt of this time. */
+    const isRecorded = ({ target }: Delivery, at: number) =>
+      at < until && olderWebhooks.find((item) => getPath(item.target) === getPath(target))?.isRecorded(at) !== false;
     const compared = [...receivedByKey.values()].map((delivery): ComparedDelivery => {
-      const { activity, attempts, contractId, target } = delivery;
+      const { activity, attempts, contractId } = delivery;
       const match = matches.get(delivery);
-      if (match)
-        return { activity, file: match.attempts[0]!.file, differences: compareDelivery(match, delivery, context) };
-      const older = olderWebhooks.find((item) => getPath(item.target) === getPath(target));
-      if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false)
+      if (match) {
+        // Each retry begins with the deviations of the attempts before it.
+        const due = attempts.filter((at, position) => isRecorded(delivery, at + position * maxRetryDeviationMs)).length;
+        const differences = compareDelivery(match, delivery, due, context);
+        return { activity, file: match.attempts[0]!.file, differences };
+      }
+      if (!isRecorded(delivery, attempts[0]!))
         return { activity, file: undefined, differences: [], incomparable: unrecordedTime };
       const id = links.findRecordedContract(Number(contractId)) ?? contractId;
       const difference = createDifference("missing-activity", activity, undefined, describeActivity(activity, id));
@@ -199,6 +205,7 @@ const countDifferences = (recorded: unknown, actual: unknown): number =>
 function compareDelivery(
   { attempts }: RecordedDelivery,
   received: ReceivedDelivery,
+  due: number,
   context: ComparisonContext,
 ): FoundDifference[] {
   const { request } = attempts[0]!;
@@ -222,7 +229,7 @@ function compareDelivery(
     }
   }
   // The retries follow the responses of the delivery that it was matched with on its arrival.
-  const retries = received.match?.attempts === attempts ? compareRetries(attempts, received) : [];
+  const retries = received.match?.attempts === attempts ? compareRetries(attempts, received, due) : [];
   return [...found, ...compareHeaders(request, received, context, names), ...retries];
 }
 
@@ -243,14 +250,20 @@ function detectJsonFormatting(text: string): string {
 /** A worker can delay a retry to the next minute. */
 const maxRetryDeviationMs = 61_000;
 
-function compareRetries(recorded: readonly CorpusExchange[], { attempts }: ReceivedDelivery): FoundDifference[] {
+/** Compares the attempts of a delivery. The recording must contain at least the first `due` ones. */
+function compareRetries(
+  recorded: readonly CorpusExchange[],
+  { attempts }: ReceivedDelivery,
+  due: number,
+): FoundDifference[] {
   const computeDelays = (times: readonly number[]) => times.slice(1).map((time, at) => time - times[at]!);
   const formatMinutes = (ms: number) => `${Math.round(ms / 6_000) / 10} min`;
   const [was, is] = [computeDelays(recorded.map(({ at }) => at)), computeDelays(attempts)];
   const at = was.findIndex((delay, position) => Math.abs(delay - is[position]!) > maxRetryDeviationMs);
   if (at >= 0)
     return [createDifference("retry-time", `retry ${at + 1}`, formatMinutes(was[at]!), formatMinutes(is[at]!))];
-  return was.length > is.length ? [createDifference("attempts", "attempts", recorded.length, attempts.length)] : [];
+  const isSame = recorded.length <= attempts.length && recorded.length >= due;
+  return isSame ? [] : [createDifference("attempts", "attempts", recorded.length, attempts.length)];
 }
 
 const getPath = (target: string): string => target.split("?")[0]!;
