@@ -225,8 +225,7 @@ export async function createEmbeddedTarget(
 ): Promise<ServiceTarget> {
   const path = resolveStateFile(host, file);
   await reportParentState(host, output, path, file);
-  if (file === undefined && (await isForeignState(path)))
-    throw createUntrustedStateError(path, "Use it with svc emulator start --detach --trust-state.");
+  if (file === undefined && (await isForeignState(path))) throw createUntrustedStateError(path);
   const removeStateFolder = await makeStateFolder(path);
   const { startEmulator } = await import("../../../emulator/index.ts");
   try {

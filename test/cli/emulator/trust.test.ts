@@ -260,7 +260,7 @@ describe("foreign emulator state", () => {
     return isUp ? "up" : result;
   }
 
-  it("is rejected by start, --emulator and exec --from until the user trusts the state", async (t) => {
+  it("is rejected by start, dev, --emulator and exec --from until the user trusts the state", async (t) => {
     const { cwd, author } = await createCopy(t);
     const folder = join(cwd, ".svc");
     const message = `error: ${folder} was not made by this user on this machine.\n  Its state may send webhooks and contain tokens of its author. `;
@@ -276,6 +276,7 @@ describe("foreign emulator state", () => {
       stdout: "",
       stderr: `${message}Use it with svc emulator start --detach --trust-state.\n`,
     });
+    assert.deepEqual(await runCli("dev --port 0", { cwd }), result);
     const from = await runCli("emulator exec --from prepared -- true", { cwd });
     const path = join(folder, "emulator.json.snapshots/prepared.json");
     const hint = `To use the file of a snapshot that you trust: --from ${path}.\n`;

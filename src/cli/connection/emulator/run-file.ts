@@ -192,7 +192,10 @@ export async function printOnce(output: Output, kind: "note" | "warn", text: str
 }
 
 /** Error for a state in a folder of another origin, such as a clone (DECISIONS.md, E21). */
-export const createUntrustedStateError = (state: string, hint: string): CommandFailedError =>
+export const createUntrustedStateError = (
+  state: string,
+  hint = "Use it with svc emulator start --detach --trust-state.",
+): CommandFailedError =>
   new CommandFailedError("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
     hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,
   });
