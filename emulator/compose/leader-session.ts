@@ -38,7 +38,7 @@ import type { StateSource } from "./state-source.ts";
 
 interface LeaderSessionOptions {
   readonly origin: StateSource | undefined;
-  /** True if the process continues what another one led. Seed and clock are then those of the state, not its options. */
+  /** True if the process continues what another one led, with the seed and the clock of the state. */
   readonly isTakeover: () => boolean;
   readonly onLeading: (leadership: Leadership) => void;
 }
