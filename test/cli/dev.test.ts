@@ -203,6 +203,27 @@ describe("svc dev in a pipe", () => {
     assert.equal(stdout.includes("\x1b"), false);
   });
 
+  it("reports once that the app is back after its failures disabled the webhook", async (t) => {
+    const { dev, svc, file } = await createDevFolder(t);
+    const emulator = await startTestEmulator(t, { file });
+    const { url, stop, start } = await startApp(t);
+    await stop();
+    const session = dev("--forward-to", url, "--activities", "CONTRACT_CREATED", "--json");
+    await session.saw('"type":"app_down"');
+    assert.equal((await svc(create)).exit, 0);
+    await emulator.clock.advance({ by: "PT2H35M" });
+    await session.saw("webhook_disabled");
+    await start();
+    await session.saw("webhook_enabled");
+    await session.saw("app_up");
+    session.signal("SIGINT");
+    const { stderr } = await session.completion;
+    assert.deepEqual(stderr.match(/accepts connections again|is enabled again/g)?.sort(), [
+      "accepts connections again",
+      "is enabled again",
+    ]);
+  });
+
   it("continues after deletion of the webhook and after a restart on another port", async (t) => {
     const { dev, svc, file } = await createDevFolder(t);
     const first = await startTestEmulator(t, { file });

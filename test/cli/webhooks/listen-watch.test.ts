@@ -94,10 +94,7 @@ describe("svc webhooks listen without deliveries", () => {
     await listener.saw("webhook_enabled");
     assert.match(
       listener.stderr(),
-      new RegExp(
-        `^${url} accepts connections again\\.\nWebhook 1 is enabled again\\. To resend undelivered deliveries: svc emulator webhooks resend 1$`,
-        "m",
-      ),
+      /^Webhook 1 is enabled again\. To resend undelivered deliveries: svc emulator webhooks resend 1$/m,
     );
     assert.equal((await svc("emulator webhooks resend 1")).exit, 0);
     listener.signal("SIGINT");

@@ -155,7 +155,6 @@ export async function watchWebhook(
       if (signal.aborted) return;
       const isRefusing = await isRefused(app);
       if (wasDown && !isRefusing) {
-        await output.warn(`${app} accepts connections again.`);
         await emulator.client.call(enableWebhook, { params: { id } }, { signal });
         return check();
       }
