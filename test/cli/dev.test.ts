@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -8,6 +9,7 @@ import { addCleanup } from "../support/cleanup.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { startCommand } from "../support/cli/running-command.ts";
+import { createMovedWallClock } from "../support/clocks/moved-wall-clock.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -123,6 +125,19 @@ describe("svc dev in a pipe", () => {
     assert.equal(existsSync(`${file}.run`), false);
     const secondResult = await svc("emulator status", { cwd });
     assert.equal(secondResult.exit, 5);
+  });
+
+  it("shows how to end the emulator of the folder if that is suspended", async (t) => {
+    const { svc, file } = await createDevFolder(t);
+    await startTestEmulator(t, { file });
+    const silent = await startReceiver(t);
+    silent.respond((_, response) => void response.destroy());
+    const content = JSON.parse(await readFile(`${file}.run`, "utf8"));
+    await writeFile(`${file}.run`, JSON.stringify({ ...content, router_url: silent.url }));
+    const { exit, stderr } = await svc("dev", { wall: createMovedWallClock() });
+    const hint = `It may be busy: try again. If it is suspended, resume it with fg. To end it, run kill -9 ${process.pid}.`;
+    const error = `The emulator of this folder does not respond at ${silent.url}.`;
+    assert.deepEqual([exit, stderr], [75, `error: ${error}\n  ${hint}\n`]);
   });
 
   it("joins the emulator of the folder and leaves it unchanged", async (t) => {

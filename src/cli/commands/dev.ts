@@ -115,13 +115,20 @@ async function startOrJoinEmulator(port: number | undefined, context: Context): 
 }
 
 /** Waits for the emulator that another session is starting in this folder. */
-const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
-  pollUntil(context, maxStartMs, "the emulator of this folder", () =>
+async function waitForEmulator(context: Context): Promise<LocalEmulator> {
+  let silentError: unknown;
+  const found = pollUntil(context, maxStartMs, "the emulator of this folder", () =>
     findLocalEmulator(context.host).catch((error: unknown) => {
       if (getErrorCode(error) !== "emulator_silent") throw error;
+      silentError = error;
       return undefined;
     }),
   );
+  return found.catch((error: unknown) => {
+    // A suspended emulator never starts. Its error has the way out.
+    throw getErrorCode(error) === "wait_timeout" ? (silentError ?? error) : error;
+  });
+}
 
 /** Reports that the environment names another emulator, because its user may expect this session to join it. */
 async function reportOtherEmulator({ controlUrl }: EmulatorAccess, { host, output }: Context): Promise<void> {
