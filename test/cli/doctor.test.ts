@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../src/base/clock.ts";
@@ -98,6 +98,23 @@ describe("svc doctor", () => {
     const service = { env: { SVC_CLIENT_SECRET: "wrong", SVC_EMULATOR_URL: "" } };
     const { hint } = findRow(await svc("doctor --json", service), "contract API");
     assert.match(String(hint), /SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
+  });
+
+  it("does not report a suspended emulator of this folder as running", async (t) => {
+    const cwd = await createTestFolder(t);
+    const file = join(cwd, ".svc/emulator.json");
+    await startTestEmulator(t, { file });
+    const silent = await startReceiver(t);
+    silent.respond((_, response) => void response.destroy());
+    const content = JSON.parse(await readFile(`${file}.run`, "utf8"));
+    await writeFile(`${file}.run`, JSON.stringify({ ...content, router_url: silent.url }));
+    const detail = `The emulator of this folder does not respond at ${silent.url}.`;
+    for (const env of [{}, { SVC_EMULATOR_URL: `${silent.url}/_emulator` }]) {
+      const result = await runCli("doctor --json", { cwd, env: { SVC_CONFIG_DIR: cwd, ...env } });
+      const { status, detail: shown, hint } = findRow(result, "emulator");
+      assert.deepEqual([status, shown], ["failed", detail]);
+      assert.match(String(hint), /If it is suspended, resume it with fg/);
+    }
   });
 
   it("checks the control plane of SVC_EMULATOR_URL", async (t) => {
