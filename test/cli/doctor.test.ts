@@ -112,7 +112,7 @@ describe("svc doctor", () => {
     for (const env of [{}, { SVC_EMULATOR_URL: `${silent.url}/_emulator` }]) {
       const result = await runCli("doctor --json", { cwd, env: { SVC_CONFIG_DIR: cwd, ...env } });
       const { status, detail: shown, hint } = findRow(result, "emulator");
-      assert.deepEqual([status, shown], ["failed", detail]);
+      assert.deepEqual([result.exit, status, shown], [75, "failed", detail]);
       assert.match(String(hint), /If it is suspended, resume it with fg/);
     }
   });

@@ -19,9 +19,11 @@ const maxClockSkewMs = 30_000;
 type ServiceResponse = Exclude<Awaited<ReturnType<typeof requestService>>, Error>;
 
 export async function checkServices(context: Context): Promise<CheckResult[]> {
-  const target = await context.target("router").catch(explainError);
-  if ("exitCode" in target)
-    return [checkProxy(context, []), createFailedCheck("services", target.message, "usage", target.hint)];
+  const target = await context.target("router").catch((error: Error) => error);
+  if (target instanceof Error) {
+    const { message, hint } = explainError(target);
+    return [checkProxy(context, []), createFailedCheck("services", message, toFailureKind(target), hint)];
+  }
   const { baseUrls, credentials, origin } = target;
   const router = baseUrls.router === undefined ? undefined : await requestService("router", checkHealth, context);
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
