@@ -113,7 +113,7 @@ export class Database {
       ...(database !== undefined && { database }),
       ssl: toTlsOption(sslMode, host),
       // The types of the client lack this documented option.
-      ...({ socket: () => openSocket(host, port) } as object),
+      ...({ socket: () => openSocket(host, port, () => this.#replace(sql)) } as object),
       max,
       max_lifetime: null,
       connect_timeout: connectTimeoutS,
@@ -142,12 +142,14 @@ export class Database {
  * Opens a socket that fails if the server ends the connection. If this happens before the session starts, as with a
  * proxy without a server, the client would otherwise connect again and again without a pause or an error.
  */
-async function openSocket(host: string, port: number): Promise<Socket> {
+async function openSocket(host: string, port: number, onFailure: () => void): Promise<Socket> {
   // From here on, the client listens for errors before a connection without a route fails, in the next tick.
   await undefined;
   const socket = connect(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
   const error = Object.assign(new Error("The server closed the connection"), { code: "CONNECTION_CLOSED" });
   socket.once("end", () => socket.destroy(error));
+  // Until the socket is closed, the client would send statements on it, and never reject them.
+  socket.once("connect", () => socket.once("error", onFailure));
   // The client checks the host of the certificate with this property.
   return Object.assign(socket, { host });
 }
