@@ -13,9 +13,13 @@ export { TextDecoder, TextEncoder } from "node:util";
 export const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = timers;
 
 const { nextTick } = process.getBuiltinModule("node:process");
-const microtask = queueMicrotask;
 
-export { microtask as queueMicrotask, nextTick as "process.nextTick" };
+export { nextTick as "process.nextTick" };
+
+// No module exports it, and the global can be fake before this module is loaded.
+export const queueMicrotask = (callback: () => void): void => {
+  void Promise.resolve().then(callback);
+};
 
 export const structuredClone = <T>(value: T): T => deserialize(serialize(value)) as T;
 

@@ -175,6 +175,8 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
           testMatch: [`**/*.test.${ending}`],
           moduleFileExtensions: ["js", "cjs", "mjs", "json"],
           testEnvironment: environment === "node" ? environment : bin(environment),
+          // These fake timers are installed before the package is loaded.
+          fakeTimers: { enableGlobally: ending === "cjs" },
         }));
         // One process for all environments, because the start of Jest takes as long as the tests.
         const argv = [
