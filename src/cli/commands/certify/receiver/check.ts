@@ -6,6 +6,7 @@ import {
   type RawDelivery,
   type ReceiverResponse,
 } from "./delivery.ts";
+import type { MistakeName } from "./mistakes.ts";
 
 export interface ReceiverCheck extends CheckReason {
   /** Stable ID for --only and --skip, such as `raw-body.spaced`. */
@@ -24,7 +25,7 @@ export interface CheckReason {
   readonly basis: "specified" | "public" | "assumed";
   readonly reason: string;
   /** Likely mistake, unless a pattern over several checks explains the failure. */
-  readonly mistake: string;
+  readonly mistake: MistakeName;
 }
 
 export interface CheckContext {
@@ -83,6 +84,10 @@ export const accepts = (id: string, summary: string, reason: CheckReason, run: R
   ...{ id, summary, ...reason, expects: "accept", run },
 });
 
-export const specified = (reason: string, mistake: string): CheckReason => ({ basis: "specified", reason, mistake });
-export const isPublic = (reason: string, mistake: string): CheckReason => ({ basis: "public", reason, mistake });
-export const assumed = (reason: string, mistake: string): CheckReason => ({ basis: "assumed", reason, mistake });
+export const specified = (reason: string, mistake: MistakeName): CheckReason => ({
+  basis: "specified",
+  reason,
+  mistake,
+});
+export const isPublic = (reason: string, mistake: MistakeName): CheckReason => ({ basis: "public", reason, mistake });
+export const assumed = (reason: string, mistake: MistakeName): CheckReason => ({ basis: "assumed", reason, mistake });

@@ -23,6 +23,7 @@ import {
   type RawDelivery,
   type ReceiverResponse,
 } from "./delivery.ts";
+import type { MistakeName } from "./mistakes.ts";
 
 interface DeliveryVariant extends EventOptions {
   readonly form?: JsonForm;
@@ -155,7 +156,7 @@ const { format } = getDefaultScheme();
 const rejects = (
   name: string,
   summary: string,
-  mistake: string,
+  mistake: MistakeName,
   forgery: ForgeryOptions | ((context: CheckContext) => RawDelivery),
 ): ReceiverCheck => ({
   ...{ id: `signature.${name}`, summary, mistake, expects: "reject", basis: "specified" },

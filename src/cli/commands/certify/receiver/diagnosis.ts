@@ -11,10 +11,11 @@ import {
   type ReceiverResponse,
 } from "./delivery.ts";
 import { sortJsonKeys } from "./delivery-checks.ts";
+import type { MistakeName } from "./mistakes.ts";
 import { type ReceiverCheckResult, wasAccepted } from "./run.ts";
 
 export interface Diagnosis {
-  readonly mistake: string;
+  readonly mistake: MistakeName;
   readonly checks: readonly string[];
 }
 
@@ -61,7 +62,7 @@ const partialBodyCheckIds = ["raw-body.split-character", "raw-body.long", "trans
  * `acceptedMistakes` lists the signature mistakes that the receiver accepted although it rejected all genuine
  * deliveries.
  */
-function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: readonly string[]): Diagnosis[] {
+function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: readonly MistakeName[]): Diagnosis[] {
   const problems = items.filter(({ result }) => result === "failed" || result === "warning");
   const open = new Map(problems.map((item) => [item.check.id, item]));
   const diagnoses: Diagnosis[] = [];
@@ -119,20 +120,23 @@ function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: r
 }
 
 /** Mistakes with which a receiver computes or finds the wrong signature of an event. */
-const signatureMistakes = ["reserialized-json", "decoded-text", "header-name"];
+const signatureMistakes: readonly MistakeName[] = ["reserialized-json", "decoded-text", "header-name"];
 
 const isJsonForm = (id: string): boolean => id.startsWith("raw-body.");
 const isGenuine = ({ check }: ReceiverCheckResult): boolean => check.expects === "accept";
 const isSignature = ({ check }: ReceiverCheckResult): boolean => check.id.startsWith("signature.");
 
-type Explanation = readonly [mistakes: string | readonly string[], matches: (item: ReceiverCheckResult) => boolean];
+type Explanation = readonly [
+  mistakes: MistakeName | readonly MistakeName[],
+  matches: (item: ReceiverCheckResult) => boolean,
+];
 
 /** Explains the rejection of the genuine event by its response, and by what the receiver accepts instead. */
 function explainRejectedEvent(
   genuine: ReceiverCheckResult,
   items: readonly ReceiverCheckResult[],
   open: ReadonlyMap<string, ReceiverCheckResult>,
-  acceptedMistakes: readonly string[],
+  acceptedMistakes: readonly MistakeName[],
   canBeSignature: (item: ReceiverCheckResult) => boolean,
 ): Explanation {
   const { error, status = 0 } = genuine.exchanges[0]!.response;
@@ -158,7 +162,7 @@ function explainRejectedEvent(
  * Returns the mistake of a single check. A forgery that was not accepted fails only if it got no response in time or
  * ended the receiver. A warning for it means that an exception rejected it.
  */
-function getOwnMistake(item: ReceiverCheckResult): string {
+function getOwnMistake(item: ReceiverCheckResult): MistakeName {
   const { check, exchanges } = item;
   if (check.expects === "reject" && !wasAccepted(item))
     return item.result === "warning" || item.endsReceiver ? "signature-crash" : "broken-response";
@@ -185,7 +189,7 @@ const getRejection = ({ exchanges }: ReceiverCheckResult): number | undefined =>
 
 /** Signature rule of a receiver with these mistakes. */
 type SignatureCandidate = readonly [
-  mistakes: readonly string[],
+  mistakes: readonly MistakeName[],
   forge: (body: string, deliveries: DeliveryFactory) => ForgeryOptions,
 ];
 
@@ -210,7 +214,7 @@ const signatureCandidates: readonly SignatureCandidate[] = [
 const minCandidateEventNumber = 9_900;
 
 /** Sends an event with the signature of each candidate. Returns the mistakes of the first accepted candidate. */
-async function findAcceptedMistakes(deliveries: DeliveryFactory, send: SendDelivery): Promise<readonly string[]> {
+async function findAcceptedMistakes(deliveries: DeliveryFactory, send: SendDelivery): Promise<readonly MistakeName[]> {
   for (const [i, [mistakes, forge]] of signatureCandidates.entries()) {
     const body = deliveries.createEvent(minCandidateEventNumber + i);
     if (isAccepted(await send(deliveries.forge(body, forge(body, deliveries))))) return mistakes;

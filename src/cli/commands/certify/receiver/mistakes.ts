@@ -1,5 +1,4 @@
 import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
-import { lookupTable } from "../../../../base/object.ts";
 import { describeSignature, getDefaultScheme, getSignatureHeader } from "../../../../schemes/webhook-schemes.ts";
 import { encodingName } from "./delivery.ts";
 
@@ -71,7 +70,7 @@ const headerExamples = {
   csharp: `request.Headers["${header}"]`,
 };
 
-export const receiverMistakes = lookupTable<Mistake>({
+const mistakes = {
   "reserialized-json": {
     title: "The signature is computed over JSON that was parsed and written again",
     fix: "Compute the HMAC over the raw bytes of the body before parsing it.",
@@ -283,4 +282,7 @@ export const receiverMistakes = lookupTable<Mistake>({
     title: "A genuine delivery is rejected",
     fix: "Compare the delivery that --keep writes with the log of the receiver.",
   },
-});
+} satisfies Readonly<Record<string, Mistake>>;
+
+export type MistakeName = keyof typeof mistakes;
+export const receiverMistakes: Readonly<Record<MistakeName, Mistake>> = mistakes;

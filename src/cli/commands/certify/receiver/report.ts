@@ -25,7 +25,7 @@ export function createCertifyReport({ url, language, items, diagnoses, seconds, 
     // The report omits checks that ran only because other checks depend on them.
     const ownItems = items.filter(({ check }) => checks.includes(check.id));
     if (ownItems.length === 0) return [];
-    const { title, fix, code } = receiverMistakes[mistake]!;
+    const { title, fix, code } = receiverMistakes[mistake];
     return {
       mistake,
       result: ownItems.find(({ result }) => result === "failed")?.result ?? ("warning" as const),
