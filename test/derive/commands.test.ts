@@ -18,6 +18,7 @@ import {
 import { contracts, emulator } from "../../src/api/services.ts";
 import type { FlagSpec } from "../../src/derive/command-spec.ts";
 import { deriveCommand } from "../../src/derive/commands.ts";
+import { deriveSpecs } from "../../src/derive/specs.ts";
 
 const base: Operation = {
   id: "things.show",
@@ -252,4 +253,18 @@ describe("command of an operation", () => {
       { title: "One", argv: ["things", "show", "--at", "5", "--file", "-"], stdin: '{"type":"x"}' },
     ]);
   });
+});
+
+it("derives only columns that are fields of the response", () => {
+  // Keys have more members than the declared ones (RFC 7517).
+  const specs = Object.values(deriveSpecs())
+    .flat()
+    .filter(({ id, fields }) => fields.length > 0 && id !== "oidc.jwks");
+  const unknownColumns = specs.flatMap(({ id, columns = [], fields }) =>
+    columns
+      .map((column) => (typeof column === "string" ? column : column.name))
+      .filter((name) => !fields.includes(name.split(".")[0]!))
+      .map((name) => `${id} has a column ${name}, but its response has only ${fields.join(", ")}`),
+  );
+  assert.deepEqual(unknownColumns, []);
 });
