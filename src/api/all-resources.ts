@@ -4,6 +4,7 @@
  */
 
 export * as "contracts/approvals" from "./contracts/approvals.ts";
+export * as "contracts/comments" from "./contracts/comments.ts";
 export * as "contracts/contract-details" from "./contracts/contract-details.ts";
 export * as "contracts/contract-list" from "./contracts/contract-list.ts";
 export * as "contracts/contracts" from "./contracts/contracts.ts";

@@ -33,6 +33,7 @@ export const resources = {
   "contracts/workspace": () => import("./contracts/workspace.ts"),
   "contracts/key-pointers": () => import("./contracts/key-pointers.ts"),
   "contracts/approvals": () => import("./contracts/approvals.ts"),
+  "contracts/comments": () => import("./contracts/comments.ts"),
   "storage/objects": () => import("./storage/objects.ts"),
   "emulator/lifecycle": () => import("./emulator/lifecycle.ts"),
   "emulator/clock": () => import("./emulator/clock.ts"),
