@@ -127,7 +127,7 @@ export function toDeliveryRecord(
     status_text: getStatusText(row, webhook),
     last_response: lastAttempt ? formatLastResponse(lastAttempt) : null,
     next_attempt_at: row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at),
-    postponement: toFaultRecord(row.postponement),
+    postponement: toAttemptFaultRecord(row.postponement),
     max_attempts: countMaxAttempts(row, rowAttempts, getRetrySchedule(view.get(workspaces, workspace_id), settings)),
     created_at: toIsoMillis(row.created_at),
   };
@@ -155,13 +155,13 @@ export const toAttemptRecord = (row: DeliveryAttempt) => {
     ...{ number, resend, scheduled_number, status, error, duration_ms },
     planned_at: toIsoMillis(row.planned_at),
     at: toIsoMillis(row.at),
-    fault: toFaultRecord(row.fault),
+    fault: toAttemptFaultRecord(row.fault),
     response: hasSucceeded({ status }) ? null : getFirstLine(row.response_body),
     ...(location !== undefined && { location: getFirstLine(redactReceiverUrl(location))! }),
   };
 };
 
-const toFaultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
+const toAttemptFaultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
 const maxShownResponseLength = 200;
 

@@ -8,6 +8,7 @@ import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
 import { emailHandlers } from "./emails.ts";
 import { eventHandlers } from "./events/describe-events.ts";
+import { faultHandlers } from "./faults.ts";
 import { invitationHandlers } from "./invitations.ts";
 import { lifecycleHandlers } from "./lifecycle.ts";
 import { metricsHandlers } from "./metrics/metrics.ts";
@@ -24,6 +25,7 @@ export const controlHandlers = {
   ...lifecycleHandlers,
   ...clockHandlers,
   ...requestHandlers,
+  ...faultHandlers,
   ...ownerHandlers,
   ...controlWebhookHandlers,
   ...deliveryHandlers,

@@ -8,7 +8,6 @@ import { memoize, tryParseJson } from "../../src/base/object.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
 import { workspaces } from "../domain/workspaces.ts";
-import type { ScriptedFault } from "../faults/faults.ts";
 import { isTooDeep } from "../http/bodies/json.ts";
 import { DroppedEventsNotice, EventBacklog, streamItems } from "../http/event-stream.ts";
 import { redactBody, redactHeaders, redactTarget } from "../http/request-log/redact.ts";
@@ -61,23 +60,6 @@ export const requestHandlers = {
     if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const matches = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
     return { items: matches.slice(-limit).map(toInboxRecord), total: matches.length };
-  },
-
-  "faults.add": ({ body }, { faults, request, fail }) => {
-    const { operation } = body;
-    if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
-      fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
-    }
-    // The result is checked immediately, because the fault would delay the request itself.
-    const row = request.cause.createRow?.(undefined);
-    return toFaultRecord(faults.add(body, row && { id: row.id, createRow: () => row }));
-  },
-
-  "faults.list": (_, { faults }) => faults.list().map(toFaultRecord),
-
-  "faults.remove": ({ params: { id } }, { faults, fail }) => {
-    if (!faults.remove(id)) fail("no-such-fault", { id });
-    return undefined;
   },
 } satisfies ControlHandlers;
 
@@ -185,5 +167,3 @@ const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: Inb
   body: body.toString("base64"),
   status,
 });
-
-export const toFaultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });

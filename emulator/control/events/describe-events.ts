@@ -15,7 +15,8 @@ import type { ControlContext, ControlHandlers } from "../context.ts";
 import { toAttemptRecord, toDeliveryRecord } from "../deliveries.ts";
 import { toDeviceRecord } from "../device-grants.ts";
 import { toEmailRecord } from "../emails.ts";
-import { isControlPlaneRead, toFaultRecord, toRequestRecord } from "../requests.ts";
+import { toFaultRecord } from "../faults.ts";
+import { isControlPlaneRead, toRequestRecord } from "../requests.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
 type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;
