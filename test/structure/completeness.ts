@@ -22,7 +22,7 @@ export const listUntestedOperations = (operations: readonly Operation[], tests: 
         ].some((words) => text.includes(words)) && !createPathPattern(path).test(text)
       );
     })
-    .map(({ id }) => id);
+    .map(({ id, path }) => `${id} has no test: no file below test contains its ID, its command or ${path}`);
 };
 
 /** Matches a path in a test, with a value or `${…}` in the position of each parameter. */
