@@ -1,4 +1,5 @@
 import { listTemplates } from "../../../api/contracts/templates.ts";
+import { getOperationById, type OperationId } from "../../../api/registry.ts";
 import { checkHealth } from "../../../api/router/proxied.ts";
 import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { lookupTable, toFields, toRows } from "../../../base/object.ts";
@@ -9,7 +10,6 @@ import { requireValidValue } from "../../../client/response.ts";
 import { createIntegerFlag, createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { openRecordingProxy } from "../../../verify/proxy.ts";
 import type { RawExchange } from "../../../verify/recorder.ts";
-import { findOperationById } from "../../../verify/replay/claims.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
@@ -29,7 +29,10 @@ const listOperations = [
 ] as const;
 
 /** Operations that read the first items of a list by their IDs. */
-const detailOperations: readonly (readonly [list: (typeof listOperations)[number], operations: readonly string[]])[] = [
+const detailOperations: readonly (readonly [
+  list: (typeof listOperations)[number],
+  operations: readonly OperationId[],
+])[] = [
   ["templates.list", ["templates.show", "templates.metadata"]],
   ["contract-types.list", ["contract-types.entities", "contract-types.intake-form"]],
   [
@@ -68,8 +71,8 @@ const readsPlan: readonly string[] = [
 async function recordReads(caller: RecordingClient): Promise<void> {
   const lists = new Map<string, unknown>();
   for (const list of listOperations) lists.set(list, await caller.tryCall(list));
-  const tryShow = async (operation: string, id?: string | number) => {
-    const [parameter = ""] = findPlaceholders(findOperationById(operation)!.path);
+  const tryShow = async (operation: OperationId, id?: string | number) => {
+    const [parameter = ""] = findPlaceholders(getOperationById(operation).path);
     await caller.tryCall(operation, { params: { [parameter]: id ?? unknownIds[parameter]! } });
   };
   for (const [list, operations] of detailOperations) {

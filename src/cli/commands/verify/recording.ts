@@ -3,6 +3,7 @@ import { readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { showClock } from "../../../api/emulator/clock.ts";
 import type { Operation } from "../../../api/operation.ts";
+import { getOperationById, type OperationId } from "../../../api/registry.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { fillTemplate } from "../../../base/urls.ts";
@@ -14,7 +15,6 @@ import { ignoreMissing } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/folders.ts";
 import { CorpusError, indexFileName } from "../../../verify/corpus.ts";
 import { ExchangeRecorder } from "../../../verify/recorder.ts";
-import { findOperationById } from "../../../verify/replay/claims.ts";
 import { createRequestSender, NoResponseError } from "../../../verify/replay/send.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
@@ -121,17 +121,13 @@ export function createRecordingClient(
     service.name === "router" || service.name === "contracts" ? baseUrls[service.name] : undefined;
 
   /** Reports whether the service of an operation has an address and configured credentials. */
-  function canCall(id: string): boolean {
-    const operation = findOperationById(id);
-    return (
-      operation !== undefined &&
-      getBaseUrl(operation) !== undefined &&
-      findCredentialHeaders(operation, credentials) !== undefined
-    );
+  function canCall(id: OperationId): boolean {
+    const operation = getOperationById(id);
+    return getBaseUrl(operation) !== undefined && findCredentialHeaders(operation, credentials) !== undefined;
   }
 
-  function sendCall(id: string, { params = {}, query, body, method, headers = {} }: PlannedRequest) {
-    const operation = findOperationById(id)!;
+  function sendCall(id: OperationId, { params = {}, query, body, method, headers = {} }: PlannedRequest) {
+    const operation: Operation = getOperationById(id);
     const base = getBaseUrl(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
     const cluster = params.cluster_id ?? toFields(body).cluster_id;
@@ -161,7 +157,7 @@ export function createRecordingClient(
    * Sends a request to an operation. Resolves with the document of a success, or an empty one if the body is not JSON,
    * and with undefined otherwise.
    */
-  async function call(id: string, request: PlannedRequest = {}): Promise<unknown> {
+  async function call(id: OperationId, request: PlannedRequest = {}): Promise<unknown> {
     const { status, document } = await sendCall(id, request);
     return status < 300 ? (document ?? {}) : undefined;
   }
@@ -169,9 +165,9 @@ export function createRecordingClient(
   return {
     canCall,
     call,
-    tryCall: async (id: string, request?: PlannedRequest) => (canCall(id) ? call(id, request) : undefined),
+    tryCall: async (id: OperationId, request?: PlannedRequest) => (canCall(id) ? call(id, request) : undefined),
 
-    async require(id: string, request: PlannedRequest): Promise<void> {
+    async require(id: OperationId, request: PlannedRequest): Promise<void> {
       const { status } = await sendCall(id, request);
       if (status >= 300) throw new Error(`${id} was rejected (HTTP ${status})`);
     },
