@@ -6,7 +6,7 @@ import type { HttpResponse } from "../../../client/request.ts";
 import { readBodyText } from "../../../client/response.ts";
 import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { emulatorOptions } from "../../../derive/emulator-options.ts";
-import { detectScheme, getDefaultScheme, type WebhookMessage } from "../../../schemes/webhook-schemes.ts";
+import { detectScheme } from "../../../schemes/webhook-schemes.ts";
 import type { Context } from "../../command.ts";
 import { openTransport } from "../../connection/http.ts";
 import type { ReceivedWebhookRequest, WebhookReceiverResponse } from "../../connection/webhook-receiver.ts";
@@ -151,15 +151,6 @@ export function chooseResponse(
   const { status, body, headers } = forwardResult;
   const { location, "content-type": type = "text/plain" } = headers;
   return { status, body, headers: { "content-type": type, ...(location !== undefined && { location }) } };
-}
-
-/** Creates the headers of a message by the default scheme. Throws a UsageError if the key is invalid. */
-export function signBody(message: WebhookMessage): Readonly<Record<string, string>> {
-  try {
-    return getDefaultScheme().sign(message);
-  } catch (cause) {
-    return throwKeyError(cause);
-  }
 }
 
 const rejections = lookupTable<string>({ missing: "no signature", mismatch: "signature mismatch" });

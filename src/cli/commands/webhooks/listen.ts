@@ -18,13 +18,12 @@ import {
   openDeliverySender,
   parseReceiverUrl,
   readForwardingFlags,
-  signBody,
   summarizePost,
   verifyReceivedDelivery,
 } from "./forwarding.ts";
 import { isLocalService, subscribe } from "./registration.ts";
 import { openSavedDeliveries, requireWritableFolder } from "./saved-deliveries.ts";
-import { findOrFetchKey, keyFlag } from "./signing-key.ts";
+import { findOrFetchKey, keyFlag, signMessage } from "./signing-key.ts";
 import { watchWebhook } from "./webhook-watch.ts";
 
 const flags = [
@@ -59,7 +58,7 @@ const webhooksListen = defineCommand({
       return context.output.showOrPrint({ hmac_key: key }, key);
     }
     // An invalid key is reported now instead of at the first delivery.
-    signBody({ key, body: "", id: 1, at: 0 });
+    signMessage({ key, body: "", id: 1, at: 0 });
     await listen(plan, key, context);
     context.signal.throwIfAborted();
   },

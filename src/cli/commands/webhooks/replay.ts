@@ -25,10 +25,9 @@ import {
   openDeliverySender,
   parseExtraHeaders,
   parseReceiverUrl,
-  signBody,
 } from "./forwarding.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
-import { keyFlag, resolveKey } from "./signing-key.ts";
+import { keyFlag, resolveKey, signMessage } from "./signing-key.ts";
 
 interface ReplayedDelivery extends SavedDelivery {
   readonly name: string;
@@ -134,7 +133,7 @@ async function readDeliveries(input: ReplayInput, to: string | undefined, contex
 function signDelivery(key: string | undefined, { body, headers }: SavedDelivery, id: number, { host }: Context) {
   if (key === undefined)
     throw new InputRequiredError("key-file", "--key-file or SVC_WEBHOOK_HMAC_KEY is required to sign the body");
-  const signed = signBody({ key, body, id, at: host.wall.now() });
+  const signed = signMessage({ key, body, id, at: host.wall.now() });
   // Signatures of other schemes would not match an edited body.
   const unsigned = Object.entries(headers).filter(([name]) => !isSchemeHeader(name));
   return { "content-type": "application/json", ...Object.fromEntries(unsigned), ...toLowerCaseNames(signed) };

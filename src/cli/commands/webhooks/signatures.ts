@@ -21,9 +21,8 @@ import { openInput, readInput, readText, requireFile } from "../../parse/body.ts
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
-import { signBody } from "./forwarding.ts";
 import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
-import { keyFlag, requireKey, throwKeyError } from "./signing-key.ts";
+import { keyFlag, requireKey, signMessage, throwKeyError } from "./signing-key.ts";
 
 const bodyFile = {
   name: "body",
@@ -114,7 +113,7 @@ const webhooksSign = defineCommand({
   async run(input, context) {
     const key = await requireKey(context, input);
     const body = await readInput(context.host, input.positionals.body, "<body>");
-    const headers = Object.entries(signBody({ key, body, id: 1, at: context.host.wall.now() }));
+    const headers = Object.entries(signMessage({ key, body, id: 1, at: context.host.wall.now() }));
     const [header, signature] = headers.at(-1)!;
     const lines = input.flags["as-header"] ? headers.map(([name, value]) => `${name}: ${value}`) : [signature];
     await context.output.showOrPrint({ header, signature }, ...lines);

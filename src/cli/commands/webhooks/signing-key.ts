@@ -2,6 +2,7 @@ import { showHmacKey } from "../../../api/contracts/webhooks.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
+import { getDefaultScheme, type WebhookMessage } from "../../../schemes/webhook-schemes.ts";
 import type { Context } from "../../command.ts";
 import { readVariable, resolveServiceSettings } from "../../connection/resolve-settings.ts";
 import { readText } from "../../parse/body.ts";
@@ -66,6 +67,15 @@ export async function fetchKey(context: Context): Promise<string> {
   const client = await context.client("contracts", { connections: 2 });
   const { hmac_key: key } = await client.call(showHmacKey);
   return key;
+}
+
+/** Creates the headers of a message by the default scheme. Throws a UsageError if the key is invalid. */
+export function signMessage(message: WebhookMessage): Readonly<Record<string, string>> {
+  try {
+    return getDefaultScheme().sign(message);
+  } catch (cause) {
+    return throwKeyError(cause);
+  }
 }
 
 export function throwKeyError(cause: unknown): never {
