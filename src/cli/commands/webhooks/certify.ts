@@ -20,7 +20,7 @@ import { createReportWriter, isUnchecked, nothingChecked, selectChecks } from ".
 import type { ReceiverCheck } from "../certify/receiver/check.ts";
 import { type RawDelivery, sendDelivery } from "../certify/receiver/delivery.ts";
 import { genuineCheck } from "../certify/receiver/delivery-checks.ts";
-import { diagnose } from "../certify/receiver/diagnosis.ts";
+import { diagnoseReceiver } from "../certify/receiver/diagnosis.ts";
 import { startCertificationEmulator } from "../certify/receiver/emulation.ts";
 import { guessLanguage, receiverLanguages } from "../certify/receiver/mistakes.ts";
 import { createProbe } from "../certify/receiver/probe.ts";
@@ -192,7 +192,7 @@ async function certify(plan: CertifyPlan, context: Context) {
     if (plan.console) emulation.record("search for the mistake", { delivery, response });
     return response;
   };
-  const { items: allItems, diagnoses } = await diagnose(checkedItems, emulation.deliveries, sendOther);
+  const { items: allItems, diagnoses } = await diagnoseReceiver(checkedItems, emulation.deliveries, sendOther);
   await output.showStatus(undefined);
   const items = selectShownItems(allItems, plan.checks);
   const seconds = Math.round((host.wall.monotonicNow() - startedAt) / 100) / 10;

@@ -14,7 +14,7 @@ import { sortJsonKeys } from "./delivery-checks.ts";
 import type { MistakeName } from "./mistakes.ts";
 import { type ReceiverCheckResult, wasAccepted } from "./run.ts";
 
-export interface Diagnosis {
+export interface ReceiverDiagnosis {
   readonly mistake: MistakeName;
   readonly checks: readonly string[];
 }
@@ -25,11 +25,11 @@ type SendDelivery = (delivery: RawDelivery) => Promise<ReceiverResponse>;
  * Finds the likely mistakes. If the receiver accepts no delivery, this searches for signatures that it accepts, and the
  * checks of rejections become `not_checked`, because they prove nothing.
  */
-export async function diagnose(
+export async function diagnoseReceiver(
   items: readonly ReceiverCheckResult[],
   deliveries: DeliveryFactory,
   send: SendDelivery,
-): Promise<{ readonly items: readonly ReceiverCheckResult[]; readonly diagnoses: readonly Diagnosis[] }> {
+): Promise<{ readonly items: readonly ReceiverCheckResult[]; readonly diagnoses: readonly ReceiverDiagnosis[] }> {
   if (items.some(acceptsDelivery)) return { items, diagnoses: findMistakes(items, []) };
   const first = items[0]?.exchanges[0]?.response;
   const isRejection = first?.error === undefined && first?.status !== undefined && first.status >= 400;
@@ -62,10 +62,13 @@ const partialBodyCheckIds = ["raw-body.split-character", "raw-body.long", "trans
  * `acceptedMistakes` lists the signature mistakes that the receiver accepted although it rejected all genuine
  * deliveries.
  */
-function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: readonly MistakeName[]): Diagnosis[] {
+function findMistakes(
+  items: readonly ReceiverCheckResult[],
+  acceptedMistakes: readonly MistakeName[],
+): ReceiverDiagnosis[] {
   const problems = items.filter(({ result }) => result === "failed" || result === "warning");
   const open = new Map(problems.map((item) => [item.check.id, item]));
-  const diagnoses: Diagnosis[] = [];
+  const diagnoses: ReceiverDiagnosis[] = [];
   const rejections = new Set(items.filter(isSignature).flatMap((item) => getRejection(item) ?? []));
   /** A receiver that rejects signatures with another status has accepted the signature of the event. */
   const canBeSignature = (item: ReceiverCheckResult) =>

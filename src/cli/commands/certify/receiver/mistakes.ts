@@ -1,6 +1,6 @@
 import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { describeSignature, getDefaultScheme, getSignatureHeader } from "../../../../schemes/webhook-schemes.ts";
-import { encodingName } from "./delivery.ts";
+import { digest, encoding, encodingName } from "./delivery.ts";
 
 export const receiverLanguages = ["node", "python", "go", "java", "csharp"] as const;
 export type ReceiverLanguage = (typeof receiverLanguages)[number];
@@ -41,7 +41,6 @@ const comparisonExamples = {
 
 const scheme = getDefaultScheme();
 const header = getSignatureHeader(scheme);
-const { digest, encoding } = scheme.format;
 const shortName = digest.toUpperCase();
 const digestName = shortName.replace("SHA", "SHA-");
 

@@ -2,7 +2,7 @@ import type { Context } from "../../../command.ts";
 import { annotate, formatJUnit, shouldAnnotate } from "../../../output/ci.ts";
 import { bold, cyan, dim, green, red, type StyledLine, type StyledText, yellow } from "../../../output/styled.ts";
 import { type CheckResult, countCheckResults, describeCounts, isUnchecked } from "../check.ts";
-import type { Diagnosis } from "./diagnosis.ts";
+import type { ReceiverDiagnosis } from "./diagnosis.ts";
 import { type ReceiverLanguage, receiverMistakes } from "./mistakes.ts";
 import type { ReceiverCheckResult } from "./run.ts";
 
@@ -10,7 +10,7 @@ interface CertifyOutcome {
   readonly url: string;
   readonly language: ReceiverLanguage | undefined;
   readonly items: readonly ReceiverCheckResult[];
-  readonly diagnoses: readonly Diagnosis[];
+  readonly diagnoses: readonly ReceiverDiagnosis[];
   readonly seconds: number;
   /** Paths of the bodies that --keep has written, by the ID of their check. */
   readonly files: ReadonlyMap<string, readonly string[]>;
