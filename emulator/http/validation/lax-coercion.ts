@@ -72,7 +72,7 @@ export function createRelaxedChecks({ request, service }: Operation): RelaxedChe
   const isControl = service.dialect === "control";
   const checkParams = params && !isControl ? createValueCheck(params) : undefined;
   // Clients and providers may add parameters to the queries of OAuth, which the router serves.
-  const checkQuery = query && service.dialect === "platform" ? createValueCheck(query) : undefined;
+  const checkQuery = query && service.dialect === "platform" ? createQueryCheck(query) : undefined;
   const checkBody = body?.kind === "json" && !isControl ? createValueCheck(body.schema) : undefined;
   return (parts, reportFinding) => {
     let remaining = maxFindings;
@@ -92,7 +92,7 @@ function createValueCheck(wrapped: z.ZodType): CheckValue | undefined {
   const expectation = getExpectation(schema);
   if (expectation) return createExpectationCheck(expectation);
   const { shape, element, valueType, catchall } = getSchemaDefinition(schema);
-  if (shape) return createFieldsCheck(shape, catchall === undefined);
+  if (shape) return createFieldsCheck(shape, () => catchall !== undefined);
   const item = element ?? valueType;
   const checkItem = item && createValueCheck(item);
   if (!checkItem) return undefined;
@@ -108,14 +108,20 @@ const createExpectationCheck =
     if (typeof value === "string" && !matches(value)) reportFinding(code, `${path} ${problem}`);
   };
 
-function createFieldsCheck(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolean): CheckValue {
+/** A query is open only for filters, whose names the handlers check. */
+function createQueryCheck(query: z.ZodObject): CheckValue {
+  const isOpen = getSchemaDefinition(query).catchall !== undefined;
+  return createFieldsCheck(query.shape, (name) => isOpen && name.startsWith("filter_"));
+}
+
+function createFieldsCheck(shape: Readonly<Record<string, z.ZodType>>, isFree: (name: string) => boolean): CheckValue {
   const checks = new Map(Object.entries(shape).map(([name, field]) => [name, createValueCheck(field)]));
   return (value, path, reportFinding) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return;
     for (const [name, field] of Object.entries(value)) {
       const fieldPath = path === "" ? name : `${path}.${name}`;
       if (checks.has(name)) checks.get(name)?.(field, fieldPath, reportFinding);
-      else if (isClosed) reportFinding("unknown-field", formatUnknownField(fieldPath, name, checks.keys()));
+      else if (!isFree(name)) reportFinding("unknown-field", formatUnknownField(fieldPath, name, checks.keys()));
     }
   };
 }

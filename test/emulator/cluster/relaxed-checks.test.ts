@@ -48,6 +48,13 @@ describe("request log", () => {
       "unknown-field: filter__status[$gt] is unknown. Did you mean filter__status[$eq]?",
     ]);
     assert.deepEqual(await listNewFindings(api("GET", "/api/v2.1/public/templates/?tags=a&tags=b")), []);
+    for (const [path, filter] of [
+      [contracts, "filter__contract_id[$gt]"],
+      ["/api/v2.1/public/counter_parties/", "filter_custom__region"],
+    ] as const)
+      assert.deepEqual(await listNewFindings(api("GET", `${path}?limitt=5&${filter}=1`)), [
+        "unknown-field: limitt is unknown. Did you mean limit?",
+      ]);
   });
 
   it("reports at most ten unknown fields with truncated names", async (t) => {
