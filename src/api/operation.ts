@@ -207,8 +207,12 @@ type ParamsOfPath<Path extends string> = [NamesIn<Path>] extends [never]
 /**
  * Declares an operation. Returns its argument with the exact type. The control plane rejects unknown fields, because a
  * token without its misspelled `workspace` would have access to all. Addresses of pages may have other parameters.
+ * `O` does not extend Operation: a declaration with a mistake would be a plain Operation, whose ID is any string, and
+ * the compiler would report each handler of the service.
  */
-export function defineOperation<const O extends Operation>(declaration: O & ParamsOfPath<O["path"]>): O {
+export function defineOperation<const O extends Pick<Operation, "path">>(
+  declaration: O & Operation & ParamsOfPath<O["path"]>,
+): O {
   const { auth, service, request } = declaration;
   if (service.dialect !== "control") return declaration;
   const { body, query } = request;

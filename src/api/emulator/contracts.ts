@@ -105,12 +105,11 @@ export const resumeContract = defineOperation({
   description:
     "Restores the status from before the hold. E-mails that were not delivered by then are reported as delivered.",
   failures: ["no-such-contract", "forbidden-move"],
-  emits: [
-    ...activitiesCausedBy("resume"),
+  emits: activitiesCausedBy("resume").concat(
     "MAILER_EMAIL_EVENT",
     "SIGNING_EMAIL_DELIVERED",
     "REDLINING_EMAIL_DELIVERED",
-  ],
+  ),
   examples: [{ title: "Resume a contract", params: { id: "T-1" }, body: {} }],
 });
 
