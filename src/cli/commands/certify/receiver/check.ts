@@ -89,5 +89,5 @@ export const specified = (reason: string, mistake: MistakeName): CheckReason => 
   reason,
   mistake,
 });
-export const isPublic = (reason: string, mistake: MistakeName): CheckReason => ({ basis: "public", reason, mistake });
+export const documented = (reason: string, mistake: MistakeName): CheckReason => ({ basis: "public", reason, mistake });
 export const assumed = (reason: string, mistake: MistakeName): CheckReason => ({ basis: "assumed", reason, mistake });

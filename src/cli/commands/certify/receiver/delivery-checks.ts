@@ -8,7 +8,7 @@ import {
   type CheckContext,
   type CheckReason,
   describeResponse,
-  isPublic,
+  documented,
   type ReceiverCheck,
   specified,
 } from "./check.ts";
@@ -59,7 +59,7 @@ const toTitleCase = (name: string): string => name.toLowerCase().replace(/(^|-)\
 const anyJson = "The signature is over the raw body, so the receiver must not depend on how the JSON is written";
 const rewrittenJson = assumed(anyJson, "reserialized-json");
 const decodedText = assumed(anyJson, "decoded-text");
-const headerNames = isPublic("Header names are case-insensitive (RFC 9110, 5.1)", "header-name");
+const headerNames = documented("Header names are case-insensitive (RFC 9110, 5.1)", "header-name");
 
 /** Exceeds 100 kB, the default limit of common frameworks. */
 const minLongTextLength = 300_000;
@@ -92,7 +92,7 @@ export const variantChecks: readonly ReceiverCheck[] = [
   acceptsVariant(
     "raw-body.split-character",
     "Accepts a body that is split within a character",
-    isPublic("TCP divides a body anywhere", "decoded-text"),
+    documented("TCP divides a body anywhere", "decoded-text"),
     { title, vary: (delivery) => ({ ...delivery, pauseAt: delivery.body.indexOf("東") + 1 }) },
   ),
   acceptsVariant("raw-body.indented", "Accepts JSON on several lines", decodedText, {
@@ -107,7 +107,7 @@ export const variantChecks: readonly ReceiverCheck[] = [
   acceptsVariant(
     "transfer.chunked",
     "Accepts a body in chunks, without Content-Length",
-    isPublic("HTTP allows it, and a proxy in between may do it", "content-length"),
+    documented("HTTP allows it, and a proxy in between may do it", "content-length"),
     { vary: (delivery) => ({ ...delivery, isChunked: true }) },
   ),
   acceptsVariant("header.lower-case", "Accepts header names in lower case", headerNames, {

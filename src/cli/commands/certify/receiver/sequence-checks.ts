@@ -6,7 +6,7 @@ import {
   assumed,
   type CheckContext,
   describeResponse,
-  isPublic,
+  documented,
   type ReceiverCheck,
   type ReceiverProbe,
   type RunCheck,
@@ -36,7 +36,7 @@ export const sequenceChecks: readonly ReceiverCheck[] = [
   accepts(
     "transfer.interrupted",
     "Accepts an event again after its body was interrupted",
-    isPublic("Connections break", "interrupted"),
+    documented("Connections break", "interrupted"),
     resendAfter("in-body"),
   ),
   accepts(
