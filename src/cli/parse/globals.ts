@@ -111,12 +111,12 @@ export const parseTimeFlag = createFlagParser(parseIsoTime, "a time (2031-01-02T
 export const parseSizeFlag = createFlagParser(parseSize, "a size (500MB, 2GiB)");
 
 /** Parses an http or https URL without a trailing slash. Throws a usage error otherwise. */
-export function parseUrlFlag(text: string, name: string): string {
+export function parseUrlFlag(text: string, name: string, examples = "https://api.example.com"): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
     const isHostOnly = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
     const hint = isHostOnly ? `Did you mean http${/^(localhost|127\.)/.test(text) ? "" : "s"}://${text}?` : undefined;
-    throw new UsageError(`${name} must be a URL (https://api.example.com), got "${text}"`, { hint });
+    throw new UsageError(`${name} must be a URL (${examples}), got "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
   return text;

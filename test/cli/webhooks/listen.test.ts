@@ -372,7 +372,7 @@ describe("svc webhooks listen", () => {
 
   for (const [argv, message] of [
     ["--activities CONTRACT_SINGED", 'Activity "CONTRACT_SINGED" not found.\n  Did you mean CONTRACT_SIGNED?'],
-    ["--forward-to ftp://x", "--forward-to must be a URL"],
+    ["--forward-to ftp://x", "--forward-to must be a URL (http://localhost:3000/hooks, 3000/hooks)"],
     ["--forward-to 99999", '--forward-to must be a port up to 65535, or a URL, got "99999"'],
     ["--header nonsense", '--header must be NAME:VALUE, got "nonsense…"'],
     ["--header x-note:漢", '--header must be NAME:VALUE, got "x-note…"'],

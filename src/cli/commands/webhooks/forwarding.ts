@@ -98,6 +98,8 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
   };
 }
 
+const receiverExamples = "http://localhost:3000/hooks, 3000/hooks";
+
 /** Parses the URL of a receiver, also in the forms `localhost:3000/hooks`, `[::1]:3000`, `3000/hooks` and `:3000`. */
 export function parseReceiverUrl(text: string, flag: string): string {
   const [, port, rest] = /^:?(\d+)($|[/?].*)/.exec(text) ?? [];
@@ -105,7 +107,8 @@ export function parseReceiverUrl(text: string, flag: string): string {
     if (Number(port) > 65_535) throw new UsageError(`${flag} must be a port up to 65535, or a URL, got "${text}"`);
     return parseUrlFlag(`http://localhost:${port}${rest}`, flag);
   }
-  return parseUrlFlag(/^([\w.-]+|\[[\da-f:.]+\]):\d{1,5}($|[/?])/.test(text) ? `http://${text}` : text, flag);
+  const isHostAndPort = /^([\w.-]+|\[[\da-f:.]+\]):\d{1,5}($|[/?])/.test(text);
+  return parseUrlFlag(isHostAndPort ? `http://${text}` : text, flag, receiverExamples);
 }
 
 export type VerifiedDelivery = Readonly<Awaited<ReturnType<typeof verifyReceivedDelivery>>>;
