@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
-import { openConsole, startFailingWebhookStory } from "./console-scene.ts";
+import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
 
@@ -34,7 +34,7 @@ describe("keyboard focus in the console", { skip }, () => {
     await page.getByRole("heading", { name: "Why event 3" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    assert.equal(new URL(page.url()).hash, "#/contracts/T-1");
+    await page.waitForURL(getViewUrl(emulator, "#/contracts/T-1"));
   });
 
   it("does not press the next button while a key is held", async (t) => {

@@ -61,7 +61,7 @@ describe("request list of the console", { skip }, () => {
     await page.getByLabel("Workspace").selectOption(second!.name!);
     await rows.filter({ hasText: "T-1" }).waitFor({ state: "detached" });
     assert.equal(await rows.count(), 1);
-    assert.equal(page.url(), getViewUrl(emulator, `#/requests?workspace=${second!.id}`));
+    await page.waitForURL(getViewUrl(emulator, `#/requests?workspace=${second!.id}`));
     await emulator.api("GET", "/api/v2.1/public/contracts/T-3/status");
     await emulator.api("GET", "/api/v2.1/public/auth/users/");
     await page.getByRole("link", { name: "Failed" }).click();

@@ -279,7 +279,7 @@ describe("user journeys in the console", { skip }, () => {
     await page.getByText(/^Filter: .*Hooks/).waitFor();
     await waitForValue(page, () => rows.count(), 3, "not arrived");
     assert.equal(await rows.getByTitle(/^to Hooks · T-\d$/).count(), 3);
-    assert.equal(page.url(), getViewUrl(emulator, "#/deliveries?webhook=1&show=undelivered"));
+    await page.waitForURL(getViewUrl(emulator, "#/deliveries?webhook=1&show=undelivered"));
     await page.getByRole("link", { name: "Scheduled" }).click();
     await page.waitForURL(getViewUrl(emulator, "#/deliveries?webhook=1&show=scheduled"));
     await page.goBack();

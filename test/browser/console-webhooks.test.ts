@@ -140,7 +140,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByRole("link", { name: "All 0", exact: true }).waitFor();
     await page.getByLabel("Workspace").selectOption("Northwind Legal");
     await page.getByRole("link", { name: /Contract created/i }).waitFor();
-    assert.equal(page.url(), getViewUrl(emulator, "#/deliveries?workspace=1"));
+    await page.waitForURL(getViewUrl(emulator, "#/deliveries?workspace=1"));
     await page.getByLabel("Workspace").selectOption("All workspaces");
     await page.waitForURL(getViewUrl(emulator, "#/deliveries"));
     await createSentContract(emulator.api);
