@@ -79,9 +79,11 @@ export class Dispatcher {
     });
   }
 
-  /** From now on, due entries wait for the next start. Running ones continue. */
+  /** From now on, due entries wait for the next start, and nothing waits for them. Running ones continue. */
   startNoMore(): void {
     this.#startsNoMore = true;
+    const runningIds = new Set([...this.#rotation.running].map(({ id }) => id));
+    for (const [id, resolve] of this.#outcomeWaiters) if (!runningIds.has(id)) resolve("closing");
   }
 
   waitUntilIdle(): Promise<void> {
@@ -94,6 +96,7 @@ export class Dispatcher {
    * state is replaced. Call it in the transaction that adds the entry, so that the entry cannot have run before.
    */
   waitForOutcome(id: number): Promise<string> {
+    if (this.#startsNoMore) return Promise.resolve("closing");
     return new Promise((resolve) => this.#outcomeWaiters.set(id, resolve));
   }
 
@@ -108,7 +111,7 @@ export class Dispatcher {
       .map((entry) => {
         const outcome = this.waitForOutcome(entry.id);
         this.#addIfDue(entry);
-        if (!store.replacement && this.#rotation.start(entry)) void this.#run(entry);
+        if (this.#mayStart() && this.#rotation.start(entry)) void this.#run(entry);
         return outcome;
       });
     await Promise.all(outcomes);
@@ -136,6 +139,10 @@ export class Dispatcher {
 
   #mayRun({ id, due }: ScheduledEntry): boolean {
     return due <= this.#options.clock.now() && !this.#failedIds.has(id) && !this.stopSignal.aborted;
+  }
+
+  #mayStart(): boolean {
+    return !this.#startsNoMore && !this.#options.store.replacement;
   }
 
   #addIfDue(entry: ScheduledEntry): void {
@@ -182,7 +189,7 @@ export class Dispatcher {
         return 1;
       }
     };
-    while (!this.#startsNoMore && store.writable && !store.replacement && this.#uncommittedCount < maxUncommitted) {
+    while (this.#mayStart() && store.writable && this.#uncommittedCount < maxUncommitted) {
       const entry = this.#rotation.startNext(readCapacity);
       if (entry === undefined) return;
       void this.#run(entry);

@@ -136,6 +136,7 @@ export class Runner {
     this.#options.onReplaceState?.();
     this.#options.clock.replaceState(clock);
     this.#dispatcher = this.#createDispatcher();
+    if (this.#closing.signal.aborted) this.#dispatcher.startNoMore();
     return runningEntries;
   }
 

@@ -184,7 +184,7 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
 
   it("gets the work of a leader that serves requests until all in progress has ended", async (t) => {
     const options = createStoreOptions();
-    const leader = await startTestEmulator(t, { ...options, graceMs: 60_000, ephemeral: false });
+    const leader = await startTestEmulator(t, { ...options, graceMs: 3_600_000, ephemeral: false });
     const second = await startStandby(t, options);
     const receiver = await startReceiver(t);
     const [requested, released] = [createSignal(), createSignal()];
@@ -207,15 +207,20 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
     const closed = leader.close();
     await createDraftContract(leader.api);
     for (let i = 0; i < 300; i += 1) assert.equal((await map(second.router, `later${i}`)).status, 200);
+    // The next leader delivers it, so its caller does not wait for the end of the work in progress.
+    const resend = await leader.control("POST", "activities", {
+      body: { activity: "CONTRACT_CREATED", contract_id: 1, wait: true },
+    });
+    assert.equal(resend.status, 200);
     assert.equal(receiver.received.length, 1);
     const [[response]] = await Promise.all([once(early, "response"), early.end(body)]);
     assert.equal(response.resume().statusCode, 200);
     released.raise();
     await Promise.all([closed, second.leads]);
-    while (receiver.received.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    while (receiver.received.length < 3) await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(
       receiver.received.map(({ body }) => JSON.parse(body.toString()).contract_id),
-      [1, 2],
+      [1, 2, 1],
     );
   });
 });
