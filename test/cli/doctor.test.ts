@@ -109,7 +109,9 @@ describe("svc doctor", () => {
     const content = JSON.parse(await readFile(`${file}.run`, "utf8"));
     await writeFile(`${file}.run`, JSON.stringify({ ...content, router_url: silent.url }));
     const detail = `The emulator of this folder does not respond at ${silent.url}.`;
-    for (const env of [{}, { SVC_EMULATOR_URL: `${silent.url}/_emulator` }]) {
+    const { controlUrl } = await startTestEmulator(t);
+    for (const url of [undefined, `${silent.url}/_emulator`, controlUrl]) {
+      const env = url === undefined ? {} : { SVC_EMULATOR_URL: url };
       const result = await runCli("doctor --json", { cwd, env: { SVC_CONFIG_DIR: cwd, ...env } });
       const { status, detail: shown, hint } = findRow(result, "emulator");
       assert.deepEqual([result.exit, status, shown], [75, "failed", detail]);

@@ -149,18 +149,19 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   }
   if (!running) return createSkippedCheck("emulator", "No emulator is running in this folder");
   const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
-  const other = globals.emulator ? undefined : setting?.url;
-  const isOther = other !== undefined && other.value !== running.routerUrl;
-  // Behind a proxy, the same emulator can have another address.
-  const routerUrl = isOther ? other.value : running.routerUrl;
   try {
-    if (await isSameEmulator({ ...running, routerUrl })) return createPassedCheck("emulator", runningEmulator);
-    if (!isOther) return createFailedCheck("emulator", `No emulator responds at ${runningEmulator}`, "temporary");
+    if (!(await isSameEmulator(running)))
+      return createFailedCheck("emulator", `The emulator of this folder is not at ${runningEmulator}`, "temporary");
   } catch (error) {
     const { message, hint } = explainError(error);
-    if (!isOther) return createFailedCheck("emulator", message, "temporary", hint);
+    return createFailedCheck("emulator", message, "temporary", hint);
   }
-  const detail = `${runningEmulator} runs in this folder, but ${other!.origin} is ${redactText(other!.value)}`;
+  if (globals.emulator || !setting) return createPassedCheck("emulator", runningEmulator);
+  // Behind a proxy, the same emulator can have another address.
+  const { value: otherUrl, origin } = setting.url;
+  if (otherUrl === running.routerUrl || (await isSameEmulator({ ...running, routerUrl: otherUrl }).catch(() => false)))
+    return createPassedCheck("emulator", runningEmulator);
+  const detail = `${runningEmulator} runs in this folder, but ${origin} is ${redactText(otherUrl)}`;
   return createCheckWarning(
     "emulator",
     detail,
