@@ -208,14 +208,19 @@ describe("service that signs webhooks differently", () => {
 });
 
 describe("service that gives up after two attempts", () => {
-  for (const [name, recordedFor, attempts] of [
+  for (const [name, recordedFor, attempts, delayMs = 0] of [
     ["produces a finding if the recording has the time for more", "PT6H", [2, 6]],
     ["produces none if a third attempt can be late", "PT15M30S", undefined],
+    ["produces none if each attempt is a minute late", "PT17M30S", undefined, 60_000],
   ] as const)
     it(name, async (t) => {
+      let late = 0;
       const folder = `${await createTestFolder(t)}/corpus`;
       const service = await startTestEmulator(t, { retrySchedule: ["5m"] });
-      const session = await recordSession(t, service, folder, undefined, (_, at) => ({ status: 500, at }));
+      const session = await recordSession(t, service, folder, undefined, (_, at) => {
+        late += delayMs;
+        return { status: 500, at: at + late };
+      });
       await subscribe(session, session.receiverUrl, "CONTRACT_CREATED");
       await runContractJourney(session, "Zelda");
       await service.clock.advance({ by: recordedFor });

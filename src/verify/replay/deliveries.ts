@@ -154,9 +154,11 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
       const { activity, attempts, contractId } = delivery;
       const match = matches.get(delivery);
       if (match) {
-        // Each retry begins with the deviations of the attempts before it.
-        const due = attempts.filter((at, position) => isRecorded(delivery, at + position * maxRetryDeviationMs)).length;
-        const differences = compareDelivery(match, delivery, due, context);
+        const [last, nextAt] = [match.attempts.length - 1, attempts[match.attempts.length]];
+        const isNextDue =
+          nextAt !== undefined &&
+          isRecorded(delivery, match.attempts[last]!.at + nextAt - attempts[last]! + maxRetryDeviationMs);
+        const differences = compareDelivery(match, delivery, isNextDue, context);
         return { activity, file: match.attempts[0]!.file, differences };
       }
       if (!isRecorded(delivery, attempts[0]!))
@@ -205,7 +207,7 @@ const countDifferences = (recorded: unknown, actual: unknown): number =>
 function compareDelivery(
   { attempts }: RecordedDelivery,
   received: ReceivedDelivery,
-  due: number,
+  isNextDue: boolean,
   context: ComparisonContext,
 ): FoundDifference[] {
   const { request } = attempts[0]!;
@@ -229,7 +231,7 @@ function compareDelivery(
     }
   }
   // The retries follow the responses of the delivery that it was matched with on its arrival.
-  const retries = received.match?.attempts === attempts ? compareRetries(attempts, received, due) : [];
+  const retries = received.match?.attempts === attempts ? compareRetries(attempts, received, isNextDue) : [];
   return [...found, ...compareHeaders(request, received, context, names), ...retries];
 }
 
@@ -250,11 +252,11 @@ function detectJsonFormatting(text: string): string {
 /** A worker can delay a retry to the next minute. */
 const maxRetryDeviationMs = 61_000;
 
-/** Compares the attempts of a delivery. The recording must contain at least the first `due` ones. */
+/** Compares the attempts of a delivery. If another one was due, the recording must contain it. */
 function compareRetries(
   recorded: readonly CorpusExchange[],
   { attempts }: ReceivedDelivery,
-  due: number,
+  isNextDue: boolean,
 ): FoundDifference[] {
   const computeDelays = (times: readonly number[]) => times.slice(1).map((time, at) => time - times[at]!);
   const formatMinutes = (ms: number) => `${Math.round(ms / 6_000) / 10} min`;
@@ -262,8 +264,8 @@ function compareRetries(
   const at = was.findIndex((delay, position) => Math.abs(delay - is[position]!) > maxRetryDeviationMs);
   if (at >= 0)
     return [createDifference("retry-time", `retry ${at + 1}`, formatMinutes(was[at]!), formatMinutes(is[at]!))];
-  const isSame = recorded.length <= attempts.length && recorded.length >= due;
-  return isSame ? [] : [createDifference("attempts", "attempts", recorded.length, attempts.length)];
+  const isOther = isNextDue || recorded.length > attempts.length;
+  return isOther ? [createDifference("attempts", "attempts", recorded.length, attempts.length)] : [];
 }
 
 const getPath = (target: string): string => target.split("?")[0]!;
