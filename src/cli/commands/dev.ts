@@ -117,13 +117,14 @@ async function startOrJoinEmulator(port: number | undefined, context: Context): 
 /** Waits for the emulator that another session is starting in this folder. */
 async function waitForEmulator(context: Context): Promise<LocalEmulator> {
   let silentError: unknown;
-  const found = pollUntil(context, maxStartMs, "the emulator of this folder", () =>
-    findLocalEmulator(context.host).catch((error: unknown) => {
+  const found = pollUntil(context, maxStartMs, "the emulator of this folder", () => {
+    silentError = undefined;
+    return findLocalEmulator(context.host).catch((error: unknown) => {
       if (getErrorCode(error) !== "emulator_silent") throw error;
       silentError = error;
       return undefined;
-    }),
-  );
+    });
+  });
   return found.catch((error: unknown) => {
     // A suspended emulator never starts. Its error has the way out.
     throw getErrorCode(error) === "wait_timeout" ? (silentError ?? error) : error;
