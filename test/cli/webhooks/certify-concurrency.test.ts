@@ -125,4 +125,23 @@ describe("svc webhooks certify with events that arrive together", { concurrency:
       );
     });
   }
+
+  it("blames a slow receiver that rejects parallel requests only for that", async (t) => {
+    let isBusy = false;
+    const { certify } = await startSignedReceiver(t, {
+      async handle({ isGenuine, response }) {
+        if (isBusy) return void response.writeHead(503).end();
+        isBusy = true;
+        await systemWallClock.sleep(200);
+        isBusy = false;
+        response.writeHead(isGenuine ? 200 : 401).end();
+      },
+    });
+    const only = ["--only", "genuine,raw-body,header,event,signature,order,parallel", "--time-limit", "2m", "--json"];
+    const { findings } = JSON.parse((await certify(only)).stdout) as CertifyReport;
+    assert.deepEqual(
+      findings.map(({ mistake, result, checks }) => [mistake, result, checks]),
+      [["parallel", "failed", ["parallel"]]],
+    );
+  });
 });

@@ -60,8 +60,9 @@ const minSlowMs = 150;
 const maxConcurrency = 16;
 /** Remaining time in which a check with a probe is started. */
 const minProbeCheckMs = 2_000;
-/** A repeated check uses other numbers, so that its events are new. */
+/** Repeated checks use other numbers, so that their events are new. */
 const repeatedNumberOffset = 100;
+const unavailableNumberOffset = 50;
 /** Contract IDs stay below 2^31. */
 const maxEventNumbersPerRun = 10_000;
 const maxRunNumber = 100_000;
@@ -74,6 +75,8 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   const items = new Map<ReceiverCheck, ReceiverCheckResult>();
   /** Check of the last deliveries. */
   let last: ReceiverCheck | undefined;
+  /** Checks that a busy receiver or its proxy may have rejected. They are repeated sequentially, after all others. */
+  const unavailable: ReceiverCheck[] = [];
   let isRefusing = false;
   /** First event number of this run. */
   let eventOffset = 0;
@@ -91,6 +94,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   );
   await runAll(single, pace.bestMs >= minSlowMs ? maxConcurrency : 1);
   await runAll(remainingChecks.filter((check) => !single.includes(check)));
+  await runAll(unavailable, 1, unavailableNumberOffset);
   recordLateEnd();
   signal.throwIfAborted();
   return allReceiverChecks.flatMap((check) => items.get(check) ?? []);
@@ -209,16 +213,17 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
    * Runs these checks with limited concurrency. If the receiver ends, the checks with broken connections are repeated
    * sequentially to find the cause.
    */
-  async function runAll(list: readonly ReceiverCheck[], concurrency = 1): Promise<void> {
+  async function runAll(list: readonly ReceiverCheck[], concurrency = 1, offset = 0): Promise<void> {
     for (let waiting = list; waiting.length > 0; ) {
       const unfinished: ReceiverCheck[] = [];
       const ended: ReceiverCheckResult[] = [];
       recordLateEnd();
       await restartIfEnded();
       const attempt = async (check: ReceiverCheck) => {
-        const item = mustRestart() ? undefined : await attemptCheck(check);
+        const item = mustRestart() ? undefined : await attemptCheck(check, offset);
         if (item === undefined) unfinished.push(check);
         else if (item.receiverEnd) ended.push(item);
+        else if (concurrency > 1 && acceptsGenuine() && isUnavailable(item)) unavailable.push(check);
         else await record(item);
       };
       await runConcurrently(waiting, concurrency, attempt, signal);
@@ -226,6 +231,11 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
       signal.throwIfAborted();
       waiting = unfinished;
     }
+  }
+
+  /** A receiver that rejects the first event, which is sent alone, is not only busy. */
+  function acceptsGenuine(): boolean {
+    return items.get(genuineCheck)?.result === "passed";
   }
 
   /** Repeats checks sequentially. If no check ends the receiver alone, all of them count as failed. */
@@ -263,3 +273,10 @@ const isTooLate = ({ exchanges }: ReceiverCheckResult): boolean =>
 /** Reports whether a connection broke, as it does when the receiver ends. */
 const isBroken = ({ exchanges }: ReceiverCheckResult): boolean =>
   exchanges.some(({ response }) => ["closed", "refused", "unreachable"].includes(response.error?.code ?? ""));
+
+/**
+ * Reports whether a response has a status above 500, as of a receiver that rejects parallel requests. The last attempt
+ * of `outage` disables the webhook, so it cannot be repeated.
+ */
+const isUnavailable = ({ check, exchanges }: ReceiverCheckResult): boolean =>
+  check.id !== "outage" && exchanges.some(({ response }) => (response.status ?? 0) > 500);
