@@ -154,11 +154,7 @@ export async function openReplayReceiver(exchanges: readonly CorpusExchange[], l
       const { activity, attempts, contractId } = delivery;
       const match = matches.get(delivery);
       if (match) {
-        const [last, nextAt] = [match.attempts.length - 1, attempts[match.attempts.length]];
-        const isNextDue =
-          nextAt !== undefined &&
-          isRecorded(delivery, match.attempts[last]!.at + nextAt - attempts[last]! + maxRetryDeviationMs);
-        const differences = compareDelivery(match, delivery, isNextDue, context);
+        const differences = compareDelivery(match, delivery, (at) => isRecorded(delivery, at), context);
         return { activity, file: match.attempts[0]!.file, differences };
       }
       if (!isRecorded(delivery, attempts[0]!))
@@ -207,7 +203,7 @@ const countDifferences = (recorded: unknown, actual: unknown): number =>
 function compareDelivery(
   { attempts }: RecordedDelivery,
   received: ReceivedDelivery,
-  isNextDue: boolean,
+  isRecorded: (at: number) => boolean,
   context: ComparisonContext,
 ): FoundDifference[] {
   const { request } = attempts[0]!;
@@ -220,19 +216,18 @@ function compareDelivery(
     .map(([name]) => name.toLowerCase())
     .filter((name) => name.startsWith("x-"));
   // Two signatures always differ, because the keys and the times differ. Their forms are comparable.
-  const isInBoth = (name: string) => [request, received].every((message) => getHeader(message, name) !== undefined);
-  const isSignature = (name: string) => isSignatureHeader(name) || name.includes("signature");
-  const names: string[] = [];
-  for (const name of new Set(["content-type", ...custom])) {
-    if (!isSignature(name) || !isInBoth(name)) names.push(name);
-    else {
-      const [wasForm, isForm] = [request, received].map((message) => describeSignatureForm(getHeader(message, name)!));
-      if (wasForm !== isForm) found.push(createDifference("signature-form", `header ${name}`, wasForm, isForm));
-    }
-  }
+  const isSignature = (name: string) =>
+    (isSignatureHeader(name) || name.includes("signature")) &&
+    [request, received].every((message) => getHeader(message, name) !== undefined);
+  const names = ["content-type", ...new Set(custom)];
+  const forms = names.filter(isSignature).flatMap((name) => {
+    const [wasForm, isForm] = [request, received].map((message) => describeSignatureForm(getHeader(message, name)!));
+    return wasForm === isForm ? [] : [createDifference("signature-form", `header ${name}`, wasForm, isForm)];
+  });
+  const others = names.filter((name) => !isSignature(name));
   // The retries follow the responses of the delivery that it was matched with on its arrival.
-  const retries = received.match?.attempts === attempts ? compareRetries(attempts, received, isNextDue) : [];
-  return [...found, ...compareHeaders(request, received, context, names), ...retries];
+  const retries = received.match?.attempts === attempts ? compareRetries(attempts, received, isRecorded) : [];
+  return [...found, ...forms, ...compareHeaders(request, received, context, others), ...retries];
 }
 
 /** Describes what the stand-in of a signature preserves. */
@@ -252,11 +247,11 @@ function detectJsonFormatting(text: string): string {
 /** A worker can delay a retry to the next minute. */
 const maxRetryDeviationMs = 61_000;
 
-/** Compares the attempts of a delivery. If another one was due, the recording must contain it. */
+/** Compares the attempts of a delivery. `isRecorded` reports whether the recording must contain one of this time. */
 function compareRetries(
   recorded: readonly CorpusExchange[],
   { attempts }: ReceivedDelivery,
-  isNextDue: boolean,
+  isRecorded: (at: number) => boolean,
 ): FoundDifference[] {
   const computeDelays = (times: readonly number[]) => times.slice(1).map((time, at) => time - times[at]!);
   const formatMinutes = (ms: number) => `${Math.round(ms / 6_000) / 10} min`;
@@ -264,6 +259,10 @@ function compareRetries(
   const at = was.findIndex((delay, position) => Math.abs(delay - is[position]!) > maxRetryDeviationMs);
   if (at >= 0)
     return [createDifference("retry-time", `retry ${at + 1}`, formatMinutes(was[at]!), formatMinutes(is[at]!))];
+  const [last, nextAt] = [recorded.length - 1, attempts[recorded.length]];
+  // The next attempt is counted from the last recorded one, so that deviations do not add up.
+  const isNextDue =
+    nextAt !== undefined && isRecorded(recorded[last]!.at + nextAt - attempts[last]! + maxRetryDeviationMs);
   const isOther = isNextDue || recorded.length > attempts.length;
   return isOther ? [createDifference("attempts", "attempts", recorded.length, attempts.length)] : [];
 }
