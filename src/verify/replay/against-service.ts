@@ -188,18 +188,19 @@ function createDeclaration(root: JsonSchema) {
         .flatMap(({ items, properties }) => (key === "[]" ? items : toFields(properties)[key]) ?? [])
         .flatMap((schema) => listAlternatives(schema as JsonSchema, root));
     }
-    const isRequired = ({ required = [] }: JsonSchema) => (required as readonly unknown[]).includes(keys.at(-1));
+    const isDeclared = schemas.length > 0;
+    const isRequired = parents.every(({ required = [] }) => (required as readonly unknown[]).includes(keys.at(-1)));
     const values = schemas
       .filter(({ type }) => type !== "null")
       .map(({ enum: all, const: only }) => all ?? (only === undefined ? undefined : [only]));
     return {
-      isOptional: schemas.length > 0 && !parents.every(isRequired),
-      isRequired: schemas.length > 0 && parents.every(isRequired),
+      isOptional: isDeclared && !isRequired,
+      isRequired: isDeclared && isRequired,
       /** Types in JSON. Undefined if any type is allowed. */
       types: schemas.some(({ type }) => type === undefined)
         ? undefined
         : new Set(schemas.map(({ type }) => (type === "integer" ? "number" : String(type)))),
-      isNullable: schemas.length === 0 || schemas.some(({ type }) => type === undefined || type === "null"),
+      isNullable: !isDeclared || schemas.some(({ type }) => type === undefined || type === "null"),
       isDictionary: schemas.some(({ type, properties }) => type === "object" && properties === undefined),
       /** Values of an enumeration. Undefined if any value is allowed. */
       values: values.length === 0 || values.includes(undefined) ? undefined : (values.flat() as unknown[]),
