@@ -45,9 +45,11 @@ interface OpenStateOptions {
   readonly database?: DatabaseOptions | undefined;
   readonly seed: Seed;
   /** Whether the caller chose the seed and expects it to be used. */
-  readonly isSeedChosen?: () => boolean;
+  readonly isSeedChosen?: boolean;
   /** Whether the caller chose the virtual time of a new state. */
-  readonly isStartChosen?: () => boolean;
+  readonly isStartChosen?: boolean;
+  /** Whether this process continues what another one led, so that its options for a new state do not matter. */
+  readonly isTakeover?: () => boolean;
   readonly ids: RenewableIds;
   readonly wall: WallClock;
   readonly report: (line: string) => void;
@@ -75,15 +77,12 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
 }
 
 /** Continues with the stored state, or starts with the seed. */
-async function initializeState(
-  parts: StateParts,
-  { seed, isSeedChosen, isStartChosen, ids, wall, report }: OpenStateOptions,
-): Promise<OpenedState> {
+async function initializeState(parts: StateParts, options: OpenStateOptions): Promise<OpenedState> {
+  const { seed, ids, wall, report } = options;
   const { store } = parts;
   const clusters = readClusters(store);
   if (clusters.length > 0) {
-    if (isSeedChosen?.()) report(describeUnusedSeed(seed, clusters, "name another state with --file"));
-    if (isStartChosen?.()) report(unusedStart);
+    reportUnusedOptions(options, clusters, "name another state with --file");
     await releaseClaims(store);
     ids.moveTo(await ids.startSequence(store));
     const findAllReferencedBlobs = async () =>
@@ -93,6 +92,14 @@ async function initializeState(
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
   return { ...parts, clusters: readClusters(store), snapshotHead: undefined };
+}
+
+/** Reports chosen options of a new state. */
+function reportUnusedOptions(options: OpenStateOptions, clusters: readonly ClusterRow[], nextStep: string): void {
+  const { seed, isSeedChosen, isStartChosen, isTakeover, report } = options;
+  if (isTakeover?.()) return;
+  if (isSeedChosen) report(describeUnusedSeed(seed, clusters, nextStep));
+  if (isStartChosen) report(unusedStart);
 }
 
 const unusedStart =
@@ -109,12 +116,11 @@ function describeUnusedSeed(seed: Seed, clusters: readonly ClusterRow[], nextSte
 
 /** The copy is in memory or in a file without a state. If it cannot be read, nothing is created. */
 async function openCopy(origin: StateSource, options: OpenStateOptions): Promise<OpenedState> {
-  const { file, ids, wall, seed, isSeedChosen, isStartChosen, report } = options;
+  const { file, ids, wall } = options;
   const { store: sourceStore, snapshotHead } = await origin.load(wall);
   const clusters = readClusters(sourceStore);
   if (clusters.length === 0) throw createCopyError("The initial state has no clusters");
-  if (isSeedChosen?.()) report(describeUnusedSeed(seed, clusters, "start without --from"));
-  if (isStartChosen?.()) report(unusedStart);
+  reportUnusedOptions(options, clusters, "start without --from");
   await releaseClaims(sourceStore);
   if (file && (await holdsState(file, wall)))
     throw createCopyError(`${file} already contains a state`, "Use another file, or continue this state");
