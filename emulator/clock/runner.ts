@@ -203,14 +203,8 @@ export class Runner {
     await dispatcher.waitUntilIdle();
     // The queue is read again, because entries that ran meanwhile may have added an earlier entry.
     const next = findFirstAfter(store, clock.now());
-    if (
-      !next ||
-      clock.mode !== "auto" ||
-      this.#currentAdvance ||
-      this.#closing.signal.aborted ||
-      dispatcher.stopSignal.aborted
-    )
-      return;
+    const isEnding = this.#closing.signal.aborted || dispatcher.stopSignal.aborted;
+    if (!next || clock.mode !== "auto" || this.#currentAdvance || isEnding) return;
     try {
       await clock.jump(next.due);
     } catch (error) {
