@@ -1,4 +1,5 @@
 import { CsvError } from "csv-parse";
+import { formatSize } from "../../../../../base/quantities.ts";
 import { formatConversionHint } from "../../../../parse/encoding.ts";
 import { UsageError } from "../../../../process/failure.ts";
 import type { IdentifierKind } from "../identifiers.ts";
@@ -63,13 +64,13 @@ export function explainReadError(cause: unknown, line: number): unknown {
 }
 
 /** Maximum size of a row of a CSV table: a quote that is not closed would collect the rest of the input. */
-export const maxRecordBytes: number = 16 * 1_024 * 1_024;
+export const maxRecordBytes = 16 * 1_024 * 1_024;
 
 /** The parser rejects only quotes and long rows. Its messages name its settings, and the line where the input ends. */
 function explainQuote({ code, message }: CsvError, line: number): string {
   if (code === "CSV_QUOTE_NOT_CLOSED") return `a quote opened at or after line ${line} is not closed`;
   if (code === "CSV_MAX_RECORD_SIZE")
-    return `the row that begins at line ${line} is longer than 16 MiB, as if a quote were not closed`;
+    return `the row that begins at line ${line} is longer than ${formatSize(maxRecordBytes)}, as if a quote were not closed`;
   const problem = message.startsWith("Invalid Opening Quote")
     ? "a quote is inside an unquoted cell"
     : "a closing quote is followed by other characters";
