@@ -98,7 +98,7 @@ async function startOrJoinEmulator(port: number | undefined, context: Context): 
   });
   if (running) return { ...running, isOwn: false };
   const state = resolveStateFile(context.host, undefined);
-  await requireTrust(state, undefined, context);
+  await requireTrust(state, {}, context);
   const log = (line: string) => void context.output.warn(line);
   const open = (at: number) => openEmulator({ port: at, file: state }, context, { runFileState: state, log });
   const opening = open(port ?? defaultPort).catch((error: unknown) => {

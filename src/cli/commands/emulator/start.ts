@@ -80,8 +80,10 @@ export const emulatorStart = defineCommand({
     const { host, signal } = context;
     const database = resolveStore(values, host);
     const ephemeral = database === undefined && isStateless(values);
-    if (!ephemeral && database === undefined && values.file === undefined)
-      await requireTrust(resolveStateFile(host, undefined), values["trust-state"] === true, context);
+    if (!ephemeral && database === undefined && values.file === undefined) {
+      const hint = "Use it with --trust-state, or choose another state with --file.";
+      await requireTrust(resolveStateFile(host, undefined), { isTrusted: values["trust-state"], hint }, context);
+    }
     const waitsForInput = stopsAtInputEnd(values, host);
     if (values.detach && host.starter === undefined) return startDetached({ ...values, ephemeral }, context);
     // Limits heap growth between collections to a factor of two instead of four. An emulator runs all day next to other

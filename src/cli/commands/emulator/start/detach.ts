@@ -143,14 +143,16 @@ async function waitForFirstMessage(
 
 /**
  * Requires a trusted state: one created here, one with `--trust-state`, or one that the user confirms at a terminal. A
- * confirmed state counts as created here afterwards. `isTrusted` is undefined for a command without `--trust-state`.
+ * confirmed state counts as created here afterwards. `hint` replaces the way out that all commands have.
  */
-export async function requireTrust(state: string, isTrusted: boolean | undefined, context: Context): Promise<void> {
+export async function requireTrust(
+  state: string,
+  { isTrusted = false, hint }: { readonly isTrusted?: boolean; readonly hint?: string },
+  context: Context,
+): Promise<void> {
   if (!(await isForeignState(state))) return;
   const { host, globals, output } = context;
   if (!isTrusted) {
-    const hint =
-      isTrusted === undefined ? undefined : "Use it with --trust-state, or choose another state with --file.";
     const untrustedStateError = createUntrustedStateError(state, hint);
     if (!canPrompt(host, globals)) throw untrustedStateError;
     await output.warn(`${untrustedStateError.message} Its state may send webhooks and contain tokens of its author.`);
